@@ -1,0 +1,151 @@
+/**
+ * Who may import whom. Imports point down this list only; folders on one line are siblings that do
+ * not import each other. Type-only and dynamic imports count: what the types of a room mention is
+ * part of what the room depends on.
+ */
+const LAYERS = [
+  ['cli'],
+  ['testing'],
+  ['streams'],
+  ['fences', 'shards'],
+  ['leases'],
+  ['coordinators'],
+  ['drivers'],
+  ['time', 'events'],
+  ['errors'],
+];
+
+/** Public entry points, `src/<name>.ts`. They sit between `testing` and `streams`. */
+const ENTRIES = ['index', 'memory', 'redis', 'postgres', 'testing'];
+
+/** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
+const STORES = [
+  { store: 'redis', client: 'ioredis', rooms: ['coordinators/redis', 'streams/redis'] },
+  { store: 'postgres', client: 'pg', rooms: ['fences/postgres'] },
+];
+
+const oneOf = (names) => `(?:${names.join('|')})`;
+const folder = (names) => `^src/${oneOf(names)}/`;
+/** `src/testing.ts` and `src/testing/` are one room. */
+const room = (names) => (names.includes('testing') ? '^src/testing(?:/|\\.ts$)' : folder(names));
+/** A package, resolved (also through a types package, or pnpm's layout) or not found at all. */
+const npmPackage = (name) => `(?:^|/)node_modules/(?:@types/)?${name}(?:/|$)|^${name}$`;
+
+const plainEntries = ENTRIES.filter((name) => name !== 'testing');
+const entryFiles = `^src/${oneOf(plainEntries)}\\.ts$`;
+
+const layerRules = LAYERS.flatMap((siblings, depth) =>
+  siblings.map((name) => {
+    const siblingsOfIt = siblings.filter((other) => other !== name);
+    const notBelow = [...LAYERS.slice(0, depth).flat(), ...siblingsOfIt];
+    const above = notBelow.map((other) => room([other]));
+    if (name !== 'cli' && name !== 'testing') above.push(entryFiles);
+    return {
+      name: `layer-${name}-imports-down-only`,
+      comment: `src/${name} may import only layers below it.`,
+      severity: 'error',
+      from: { path: room([name]) },
+      to: { path: above.length > 0 ? above : '^$' },
+    };
+  }),
+);
+
+const storeRules = STORES.flatMap(({ store, client, rooms }) => {
+  const allowed = [`^src/drivers/${store}/`, ...rooms.map((path) => `^src/${path}/`)];
+  return [
+    {
+      name: `client-${client}-only-in-its-store-rooms`,
+      comment: `Only ${[...rooms, `drivers/${store}`].join(', ')} may import ${client}.`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: allowed },
+      to: { path: npmPackage(client) },
+    },
+    {
+      name: `driver-${store}-only-in-its-store-rooms`,
+      comment: `Only ${rooms.join(', ')} may import drivers/${store}.`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: allowed },
+      to: { path: `^src/drivers/${store}(?:/|\\.ts$)` },
+    },
+  ];
+});
+
+module.exports = {
+  forbidden: [
+    ...layerRules,
+    ...storeRules,
+    {
+      name: 'entry-imports-no-face',
+      comment: 'A public entry point may not pull in the command line or the test kit.',
+      severity: 'error',
+      from: { path: entryFiles },
+      to: { path: ['^src/cli/', '^src/testing(?:/|\\.ts$)'] },
+    },
+    {
+      name: 'core-entry-is-store-free',
+      comment: 'Whoever imports "tenure" loads no store, no client, no driver and no command line.',
+      severity: 'error',
+      from: { path: '^src/index\\.ts$' },
+      to: {
+        reachable: true,
+        path: [
+          '^src/(?:cli|drivers|testing)(?:/|\\.ts$)',
+          '^src/[^/]+/(?:memory|redis|postgres)(?:/|\\.ts$)',
+          '^src/(?:memory|redis|postgres)\\.ts$',
+          npmPackage('ioredis'),
+          npmPackage('pg'),
+          npmPackage('commander'),
+        ],
+      },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'A cycle has no bottom to start reading from.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { circular: true },
+    },
+    {
+      name: 'commander-only-in-cli',
+      comment: 'The command line parser stays out of the library.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/' },
+      to: { path: npmPackage('commander') },
+    },
+    {
+      name: 'no-undeclared-packages',
+      comment: 'What is published may import only Node, commander and the two optional clients.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: {
+        path: 'node_modules/',
+        pathNot: ['commander', 'ioredis', 'pg'].map(npmPackage),
+      },
+    },
+    {
+      name: 'no-unresolvable-imports',
+      comment: 'An import that cannot be found cannot be checked either.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { couldNotResolve: true, pathNot: ['commander', 'ioredis', 'pg'].map(npmPackage) },
+    },
+    {
+      name: 'src-stays-inside-src',
+      comment: 'The package does not ship tests, scripts or examples.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(?:tests|scripts|examples|bench|dist)/' },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['types', 'import', 'node', 'default'],
+      mainFields: ['types', 'main'],
+    },
+  },
+  // Read by scripts/layers.mjs, which refuses a file that belongs to no room.
+  rooms: [...LAYERS.flat().map((name) => room([name])), entryFiles],
+};
