@@ -1,0 +1,185 @@
+import type { Unsubscribe } from '../events/index.js';
+import type { Holder } from './holder.js';
+
+/**
+ * The contract between tenure and a store that grants leases.
+ *
+ * Everything is batch-first: a call takes any number of requests for *different* names and answers each one by its
+ * index. Compare and act are one step in the store, and the store reads its own clock while it executes. Contention is
+ * a value; a call rejects only when the whole batch has no answer:
+ *
+ * - `UnreachableError`: not executed. `OutcomeUnknownError`: may have been executed, may be executed later.
+ * - `StoreRefusedError`, `StoreMisconfiguredError`: answered, not executed. `ClosedError`: after `close()`.
+ *
+ * Every call settles within `timeoutMs`, whatever the store does. A call that timed out must not be executed by the
+ * store after its deadline where the store has a clock ("not after"), and must not delay later calls.
+ */
+export interface Coordinator {
+  readonly promises: CoordinatorPromises;
+
+  /**
+   * Grants each name that is free, expired, or reserved for this holder's id.
+   *
+   * The term is taken in the same step by rule T. A second execution with the same holder and attempt answers as the
+   * first did, with the same term, and extends nothing. The holder's own live lease from another attempt is `held`.
+   */
+  acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]>;
+
+  /** Extends each lease to `ttlMs` from now, if it is still this holder's, in this term. Never creates one. */
+  renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]>;
+
+  /** Frees each lease that is still this holder's, in this term (or from this attempt), and wakes who watches it. */
+  release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]>;
+
+  /**
+   * Frees each lease as `release` does, but reserves the name for the holder id `to` during `reserveMs`: until then
+   * nobody else is granted it. The successor acquires as usual, and gets a new term; if it is dead, the reservation
+   * ends by itself.
+   */
+  handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]>;
+
+  /** What the store holds now under each name: a lease, a reservation, or `undefined` if it is free. */
+  read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]>;
+
+  /** All live leases and reservations of a group (see `groupOf`), in order of their names' code units. */
+  list(group: string, call: CallOptions): Promise<LeaseRecord[]>;
+
+  /**
+   * Calls `wake` when a name of the group *may* have become free. Only a hint: wakes come late, twice or never; after
+   * a reconnect `wake` is called without a name ("anything may have happened").
+   */
+  watch(group: string, wake: (name: string | undefined) => void): Unsubscribe;
+
+  /** A small versioned text kept beside the leases, such as a table of pins; `undefined` if there is none. */
+  readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined>;
+
+  /** Writes the document if its version is still `expectedVersion` (0: it must not exist yet). */
+  writeDocument(
+    name: string,
+    text: string,
+    expectedVersion: number,
+    call: CallOptions,
+  ): Promise<WriteDocumentResult>;
+
+  /** Lets go of connections, timers and watches that this object opened. Ends no lease. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** What a store can promise. Printed to users, shown in the docs, and what the conformance suite checks. */
+export interface CoordinatorPromises {
+  /** The store's name, e.g. `memory` or `redis`. */
+  readonly store: string;
+  /** Between whom it excludes. */
+  readonly scope: 'process' | 'machine' | 'network';
+  /** One sentence: how exclusive a lease is, and what breaks it. */
+  readonly exclusion: string;
+  /** After which events a new term is still higher than every earlier one. */
+  readonly termsSurvive: readonly TermHazard[];
+  /** The one clock that judges expiry. */
+  readonly expiryClock: 'process-monotonic' | 'server-wall' | 'server-monotonic';
+  /** The smallest and largest ttl the store grants, in milliseconds. */
+  readonly smallestTtlMs: number;
+  readonly largestTtlMs: number;
+}
+
+export type TermHazard =
+  | 'restart-with-data'
+  | 'restart-without-data'
+  | 'deleted-record'
+  | 'lost-replica';
+
+export interface CallOptions {
+  /** The call settles within this many milliseconds (monotonic), and is not executed by the store later than that. */
+  readonly timeoutMs: number;
+}
+
+export interface AcquireRequest {
+  readonly name: string;
+  readonly holder: Holder;
+  /** Random text of this one attempt: 32 lower-case hexadecimal digits. */
+  readonly attempt: string;
+  readonly ttlMs: number;
+  /** The highest term seen at the resource: the granted one is higher. For healing a store that lost its terms. */
+  readonly above?: number;
+  /** JSON text of at most 4 KiB, kept with the lease for others to read. */
+  readonly metadata?: string;
+}
+
+export type AcquireResult =
+  | { readonly outcome: 'granted'; readonly term: number }
+  | { readonly outcome: 'held'; readonly current: LeaseRecord }
+  /** The store executed the request after its deadline and so refused it. Nothing was changed. */
+  | { readonly outcome: 'too-late' }
+  /** Something under this name is not ours: a foreign type, or text that is no record. It is left alone. */
+  | { readonly outcome: 'corrupt'; readonly detail: string };
+
+export interface RenewRequest {
+  readonly name: string;
+  readonly holder: Holder;
+  readonly term: number;
+  readonly ttlMs: number;
+  /** Replaces the metadata; left as it is if absent. */
+  readonly metadata?: string;
+}
+
+export type RenewResult = { readonly outcome: 'renewed' } | NotYours;
+
+/** There is nothing under the name (`vanished`), or something else than the caller's lease (`superseded`). */
+export interface NotYours {
+  readonly outcome: 'not-yours';
+  readonly reason: 'vanished' | 'superseded';
+}
+
+/** By term; or by attempt, to undo an acquisition whose outcome is unknown. */
+export type ReleaseRequest =
+  | { readonly name: string; readonly holder: Holder; readonly term: number }
+  | { readonly name: string; readonly holder: Holder; readonly attempt: string };
+
+export interface HandoffRequest {
+  readonly name: string;
+  readonly holder: Holder;
+  readonly term: number;
+  /** The id of the holder that alone may acquire next. */
+  readonly to: string;
+  readonly reserveMs: number;
+}
+
+export type EndResult = { readonly outcome: 'ended' } | NotYours;
+
+export type LeaseRecord =
+  | {
+      readonly state: 'held';
+      readonly name: string;
+      readonly holder: Holder;
+      readonly term: number;
+      readonly ttlMs: number;
+      /** Until the store lets it expire, by the store's clock at the time of the answer. */
+      readonly remainingMs: number;
+      /** Unix time of the grant, by the store's clock. */
+      readonly grantedAtMs: number;
+      readonly metadata: string | undefined;
+    }
+  | {
+      readonly state: 'reserved';
+      readonly name: string;
+      /** The id of the holder that may acquire. */
+      readonly to: string;
+      /** The term of the lease that was handed off. */
+      readonly term: number;
+      readonly remainingMs: number;
+    };
+
+export interface StoredDocument {
+  /** 1 for the first write, then one more each time. */
+  readonly version: number;
+  readonly text: string;
+}
+
+export type WriteDocumentResult =
+  | { readonly outcome: 'written'; readonly version: number }
+  | { readonly outcome: 'conflict'; readonly current: StoredDocument | undefined };
+
+/** The largest metadata of a lease, in UTF-8 bytes. */
+export const largestMetadataBytes = 4096;
+/** The largest document, in UTF-8 bytes. */
+export const largestDocumentBytes = 1024 * 1024;

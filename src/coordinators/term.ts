@@ -1,0 +1,26 @@
+import { OptionError } from '../errors/index.js';
+
+/**
+ * The highest term that is believed: the last millisecond a JavaScript date can name (the year 275760).
+ *
+ * Terms follow a clock in milliseconds (rule T: the largest of last + 1, the store's clock, and `above` + 1), so a
+ * higher one is a corrupt or hostile number. It still leaves 3.6e14 safe integers above it.
+ */
+export const highestTerm = 8_640_000_000_000_000;
+
+export function isTerm(value: unknown): value is number {
+  return (
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= highestTerm
+  );
+}
+
+/** @throws {OptionError} unless `term` is an integer from 1 to {@link highestTerm}. */
+export function validateTerm(term: number, option = 'term'): number {
+  if (isTerm(term)) return term;
+  throw new OptionError(option, term, 'is not a term', `use an integer from 1 to ${highestTerm}`);
+}
+
+/** Rule T, for stores that compute it in this process: `above` is the highest term seen at the resource, if any. */
+export function nextTerm(lastTerm: number, storeClockMs: number, above = 0): number {
+  return Math.max(lastTerm + 1, Math.floor(storeClockMs), above + 1);
+}

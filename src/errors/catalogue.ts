@@ -1,0 +1,22 @@
+/**
+ * Every error tenure can throw, by its stable code.
+ *
+ * A code never changes its meaning between releases; a message may. `docs/errors.md` is checked against this table.
+ */
+export const errorCatalogue = {
+  TENURE_BAD_OPTION: 'An option, argument or piece of input is refused before anything is started.',
+  TENURE_UNREACHABLE: 'The store could not be reached; the request was not executed.',
+  TENURE_OUTCOME_UNKNOWN:
+    'The request was sent and no answer came in time; it may or may not have been executed.',
+  TENURE_STORE_REFUSED: 'The store answered that it will not execute the request.',
+  TENURE_STORE_MISCONFIGURED: 'The store answers, but cannot keep what tenure would promise on it.',
+  TENURE_RECORD_CORRUPT: 'A record under one of our names is not ours or cannot be read.',
+  TENURE_LEASE_NOT_HELD: 'Work was about to start or write without a lease that is held.',
+  TENURE_LEASE_ENDED: 'The lease this work belonged to has ended; the reason says why.',
+  TENURE_STALE_TERM: 'A fence refused a write whose term is no longer the newest.',
+  TENURE_KEY_MOVING: 'The key is being moved to another shard and did not settle in time.',
+  TENURE_SEQUENCE_GAP: 'A publisher numbered a message beyond the next number of its key.',
+  TENURE_CLOSED: 'The object was closed and takes no more requests.',
+} as const;
+
+export type ErrorCode = keyof typeof errorCatalogue;

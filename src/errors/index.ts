@@ -1,0 +1,16 @@
+export { type ErrorCode, errorCatalogue } from './catalogue.js';
+export {
+  ClosedError,
+  KeyMovingError,
+  OptionError,
+  OutcomeUnknownError,
+  preview,
+  RecordCorruptError,
+  SequenceGapError,
+  StaleTermError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  TenureError,
+  UnreachableError,
+} from './errors.js';
+export { redactSecrets } from './redact.js';

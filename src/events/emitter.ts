@@ -1,0 +1,54 @@
+/** Takes back what a subscription set up. Safe to call twice. */
+export type Unsubscribe = () => void;
+
+/**
+ * Typed events with isolated listeners.
+ *
+ * Unlike Node's `EventEmitter`, a listener that throws neither stops the others nor reaches the code that emitted: a
+ * bug in a logger must not end a lease. It is reported as a process warning named `TenureListenerWarning`.
+ */
+export class Emitter<Events extends object> {
+  readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
+
+  /** Calls `listener` with every later event of that name, in order of subscription, synchronously. */
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): Unsubscribe {
+    const own = (event: Events[Name]) => listener(event);
+    let set = this.#listeners.get(name);
+    if (set === undefined) {
+      set = new Set();
+      this.#listeners.set(name, set);
+    }
+    set.add(own);
+    return () => {
+      set.delete(own);
+    };
+  }
+
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    const set = this.#listeners.get(name);
+    if (set === undefined) return;
+    for (const listener of [...set]) {
+      try {
+        (listener as (event: Events[Name]) => void)(event);
+      } catch (error) {
+        process.emitWarning(
+          `a listener for "${String(name)}" threw: ${error instanceof Error ? error.message : String(error)}`,
+          'TenureListenerWarning',
+        );
+      }
+    }
+  }
+
+  listenerCount(name: keyof Events): number {
+    return this.#listeners.get(name)?.size ?? 0;
+  }
+
+  removeAll(): void {
+    this.#listeners.clear();
+  }
+}
+
+/** The half of an {@link Emitter} that users see: they listen, they do not emit. */
+export interface EventSource<Events extends object> {
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): Unsubscribe;
+}

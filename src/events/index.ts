@@ -1,0 +1,1 @@
+export { Emitter, type EventSource, type Unsubscribe } from './emitter.js';

@@ -1,0 +1,1 @@
+export type { Fence, FencePromises, FencingToken } from './contract.js';

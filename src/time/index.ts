@@ -1,0 +1,11 @@
+export { Backoff, type BackoffOptions } from './backoff.js';
+export { realRuntime } from './real.js';
+export {
+  elapsedMs,
+  type Instant,
+  type Runtime,
+  type Timer,
+  type TimerOptions,
+  wallStepMs,
+} from './runtime.js';
+export { sleep } from './sleep.js';
