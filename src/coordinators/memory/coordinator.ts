@@ -1,0 +1,160 @@
+import type { Unsubscribe } from '../../events/index.js';
+import type { Runtime } from '../../time/index.js';
+import type {
+  AcquireRequest,
+  AcquireResult,
+  CallOptions,
+  Coordinator,
+  EndResult,
+  HandoffRequest,
+  LeaseRecord,
+  ReleaseRequest,
+  RenewRequest,
+  RenewResult,
+  StoredDocument,
+  WriteDocumentResult,
+} from '../contract.js';
+import { validateName } from '../names.js';
+import {
+  checkAcquires,
+  checkDocument,
+  checkGroup,
+  checkHandoffs,
+  checkNames,
+  checkReleases,
+  checkRenewals,
+  checkTimeout,
+} from '../requests.js';
+import { MemoryClient } from './client.js';
+import { directLink, type MemoryLink } from './link.js';
+import {
+  acquireAll,
+  handOffOne,
+  listGroup,
+  readOne,
+  releaseOne,
+  renewOne,
+  writeDocument,
+} from './operations.js';
+import { memoryPromises } from './promises.js';
+import { MemoryStore } from './store.js';
+
+export interface MemoryCoordinatorOptions {
+  /** This client's own clocks and timers; they bound its calls. Default: those of the store. */
+  readonly runtime?: Runtime;
+  /** The network to the store. Default: everything arrives, two microtasks later. */
+  readonly link?: MemoryLink;
+}
+
+/**
+ * A coordinator in the memory of this process: for tests, simulations and programs that are one process.
+ *
+ * Coordinators that share a `store` exclude each other, as processes that share a server do. Without one, a store of its
+ * own is made, which nobody else can see. It excludes nobody in another process.
+ *
+ * Calls may be made concurrently. After `close()` they reject with `ClosedError`; a call that was under way rejects with
+ * `OutcomeUnknownError`. A request that reaches the store after its deadline is refused: `too-late` for an acquire,
+ * `StoreRefusedError` otherwise.
+ */
+export function memoryCoordinator(
+  store: MemoryStore = new MemoryStore(),
+  options: MemoryCoordinatorOptions = {},
+): Coordinator {
+  return new MemoryCoordinator(store, options);
+}
+
+class MemoryCoordinator implements Coordinator {
+  readonly promises = memoryPromises;
+  readonly #store: MemoryStore;
+  readonly #client: MemoryClient;
+
+  constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
+    this.#store = store;
+    this.#client = new MemoryClient(
+      store,
+      options.runtime ?? store.runtime,
+      options.link ?? directLink,
+    );
+  }
+
+  async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
+    const checked = checkAcquires(requests, this.promises);
+    return this.#client.call(
+      'acquire',
+      checkTimeout(call),
+      (nowMs) => acquireAll(this.#store, checked, nowMs),
+      () => checked.map(() => ({ outcome: 'too-late' })),
+    );
+  }
+
+  async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
+    const checked = checkRenewals(requests, this.promises);
+    return this.#client.call('renew', checkTimeout(call), (nowMs) =>
+      checked.map((request) => renewOne(this.#store, request, nowMs)),
+    );
+  }
+
+  async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
+    const checked = checkReleases(requests);
+    return this.#client.call('release', checkTimeout(call), (_nowMs, freed) =>
+      checked.map((request) => {
+        const result = releaseOne(this.#store, request);
+        if (result.outcome === 'ended') freed.push(request.name);
+        return result;
+      }),
+    );
+  }
+
+  async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
+    const checked = checkHandoffs(requests, this.promises);
+    return this.#client.call('handoff', checkTimeout(call), (nowMs, freed) =>
+      checked.map((request) => {
+        const result = handOffOne(this.#store, request, nowMs);
+        if (result.outcome === 'ended') freed.push(request.name);
+        return result;
+      }),
+    );
+  }
+
+  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
+    const checked = checkNames(names);
+    return this.#client.call('read', checkTimeout(call), (nowMs) =>
+      checked.map((name) => readOne(this.#store, name, nowMs)),
+    );
+  }
+
+  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
+    checkGroup(group);
+    return this.#client.call('list', checkTimeout(call), (nowMs) =>
+      listGroup(this.#store, group, nowMs),
+    );
+  }
+
+  watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
+    return this.#client.watch(checkGroup(group), wake);
+  }
+
+  async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
+    validateName(name);
+    return this.#client.call('readDocument', checkTimeout(call), () =>
+      this.#store.documents.get(name),
+    );
+  }
+
+  async writeDocument(
+    name: string,
+    text: string,
+    expectedVersion: number,
+    call: CallOptions,
+  ): Promise<WriteDocumentResult> {
+    validateName(name);
+    checkDocument(text, expectedVersion);
+    return this.#client.call('writeDocument', checkTimeout(call), () =>
+      writeDocument(this.#store, name, text, expectedVersion),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+}

@@ -1,0 +1,12 @@
+import type { CoordinatorPromises } from '../contract.js';
+
+export const memoryPromises: CoordinatorPromises = {
+  store: 'memory',
+  scope: 'process',
+  exclusion:
+    'Exclusive among the clients of one MemoryStore in one process, and forgotten with that process.',
+  termsSurvive: ['restart-with-data', 'restart-without-data', 'deleted-record'],
+  expiryClock: 'process-monotonic',
+  smallestTtlMs: 100,
+  largestTtlMs: 24 * 60 * 60 * 1000,
+};

@@ -1,0 +1,174 @@
+import { OptionError } from '../errors/index.js';
+import {
+  type AcquireRequest,
+  type CallOptions,
+  type CoordinatorPromises,
+  type HandoffRequest,
+  largestDocumentBytes,
+  largestMetadataBytes,
+  type ReleaseRequest,
+  type RenewRequest,
+} from './contract.js';
+import { Holder } from './holder.js';
+import { validateName } from './names.js';
+import { highestTerm, validateTerm } from './term.js';
+
+/*
+ * What every coordinator refuses before it sends anything. Each function returns a copy, so that a caller who changes
+ * its objects while the request is on its way changes nothing. All throw `OptionError`, for the whole batch.
+ */
+
+type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
+
+const attemptPattern = /^[0-9a-f]{32}$/;
+const anyNonce = '0'.repeat(32);
+
+/** The longest `timeoutMs` of a call: what Node's timers can wait for, about 24.8 days. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
+export function checkAcquires(
+  requests: readonly AcquireRequest[],
+  limits: TtlLimits,
+): AcquireRequest[] {
+  return checkBatch(requests, (request) => {
+    checkHolder(request.holder);
+    checkAttempt(request.attempt);
+    checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
+    if (request.above !== undefined) checkAbove(request.above);
+    if (request.metadata !== undefined) checkMetadata(request.metadata);
+  });
+}
+
+export function checkRenewals(
+  requests: readonly RenewRequest[],
+  limits: TtlLimits,
+): RenewRequest[] {
+  return checkBatch(requests, (request) => {
+    checkHolder(request.holder);
+    validateTerm(request.term);
+    checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
+    if (request.metadata !== undefined) checkMetadata(request.metadata);
+  });
+}
+
+export function checkReleases(requests: readonly ReleaseRequest[]): ReleaseRequest[] {
+  return checkBatch(requests, (request) => {
+    checkHolder(request.holder);
+    if ('attempt' in request) checkAttempt(request.attempt);
+    else validateTerm(request.term);
+  });
+}
+
+export function checkHandoffs(
+  requests: readonly HandoffRequest[],
+  limits: TtlLimits,
+): HandoffRequest[] {
+  return checkBatch(requests, (request) => {
+    checkHolder(request.holder);
+    validateTerm(request.term);
+    if (typeof request.to !== 'string' || Holder.parse(`${request.to}:${anyNonce}`) === undefined) {
+      throw new OptionError('to', request.to, 'is not a holder id', 'name the id of the successor');
+    }
+    checkDuration(request.reserveMs, 'reserveMs', 1, limits.largestTtlMs);
+  });
+}
+
+export function checkNames(names: readonly string[]): string[] {
+  const checked = [...names];
+  for (const name of checked) validateName(name);
+  return checked;
+}
+
+/** The root group is the empty text; any other is written like a name. */
+export function checkGroup(group: string): string {
+  return group === '' ? group : validateName(group, 'group');
+}
+
+export function checkDocument(text: string, expectedVersion: number): void {
+  if (typeof text !== 'string' || Buffer.byteLength(text) > largestDocumentBytes) {
+    throw new OptionError(
+      'text',
+      text,
+      'is no text or too long',
+      `keep a document within ${largestDocumentBytes} bytes of UTF-8`,
+    );
+  }
+  if (!Number.isSafeInteger(expectedVersion) || expectedVersion < 0) {
+    throw new OptionError(
+      'expectedVersion',
+      expectedVersion,
+      'is not a version',
+      'pass the version that was read, or 0 if the document must not exist yet',
+    );
+  }
+}
+
+export function checkTimeout(call: CallOptions): number {
+  return checkDuration(call.timeoutMs, 'timeoutMs', Number.MIN_VALUE, longestTimeoutMs);
+}
+
+/** Two requests for one name have no order inside a batch, so their answers would mean nothing. */
+function checkBatch<Request extends { readonly name: string }>(
+  requests: readonly Request[],
+  check: (request: Request) => void,
+): Request[] {
+  const names = new Set<string>();
+  return requests.map((request) => {
+    validateName(request.name);
+    if (names.has(request.name)) {
+      throw new OptionError(
+        'name',
+        request.name,
+        'stands twice in one batch',
+        'send at most one request per name in one call',
+      );
+    }
+    names.add(request.name);
+    check(request);
+    return { ...request };
+  });
+}
+
+function checkHolder(holder: Holder): void {
+  if (holder instanceof Holder) return;
+  throw new OptionError('holder', holder, 'is not a Holder', 'create one with Holder.create');
+}
+
+function checkAttempt(attempt: string): void {
+  if (typeof attempt === 'string' && attemptPattern.test(attempt)) return;
+  throw new OptionError(
+    'attempt',
+    attempt,
+    'is not an attempt',
+    'use 32 random lower-case hexadecimal digits',
+  );
+}
+
+function checkDuration(value: number, option: string, smallestMs: number, largestMs: number) {
+  if (typeof value === 'number' && value >= smallestMs && value <= largestMs) return value;
+  throw new OptionError(
+    option,
+    value,
+    'is out of range',
+    `use ${smallestMs} to ${largestMs} milliseconds`,
+  );
+}
+
+/** The granted term is higher than `above` and must itself still be one. */
+function checkAbove(above: number): void {
+  validateTerm(above, 'above');
+  if (above < highestTerm) return;
+  throw new OptionError('above', above, 'leaves no higher term', `use less than ${highestTerm}`);
+}
+
+function checkMetadata(metadata: string): void {
+  const remedy = `use JSON text of at most ${largestMetadataBytes} bytes`;
+  if (typeof metadata !== 'string' || Buffer.byteLength(metadata) > largestMetadataBytes) {
+    throw new OptionError('metadata', metadata, 'is no text or too long', remedy);
+  }
+  try {
+    JSON.parse(metadata);
+  } catch {
+    throw new OptionError('metadata', metadata, 'is not JSON', remedy);
+  }
+}

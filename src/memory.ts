@@ -1,0 +1,1 @@
+export * from './coordinators/memory/index.js';
