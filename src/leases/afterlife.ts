@@ -1,0 +1,72 @@
+import type { Coordinator, HandoffRequest, ReleaseRequest } from '../coordinators/index.js';
+import { elapsedMs, type Runtime, type Timer } from '../time/index.js';
+import { withDeadline } from './deadline.js';
+import type { EndReason } from './end-reason.js';
+import type { Lease } from './lease.js';
+
+/**
+ * What still has to be said to the store after a lease has ended, or an acquisition came to nothing.
+ *
+ * All of it is best effort, conditional ("if it is still mine") and never throws: a store that does not hear it lets
+ * the lease expire. A *lost* lease is not given back at once, since its work may need the rest of the ttl to stop: that
+ * happens when the work says it has stopped, or at the latest when the store would have let the lease expire anyway
+ * (a renewal that was executed late may have extended it).
+ */
+export class Afterlife {
+  readonly #runtime: Runtime;
+  readonly #coordinator: Coordinator;
+  readonly #later = new Map<Lease, Timer>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(runtime: Runtime, coordinator: Coordinator) {
+    this.#runtime = runtime;
+    this.#coordinator = coordinator;
+  }
+
+  async release(requests: readonly ReleaseRequest[], timeoutMs: number): Promise<void> {
+    if (requests.length === 0) return;
+    await this.#attempt(timeoutMs, 'a release', this.#coordinator.release(requests, { timeoutMs }));
+  }
+
+  async handoff(request: HandoffRequest, timeoutMs: number): Promise<boolean> {
+    const results = await this.#attempt(
+      timeoutMs,
+      'a handoff',
+      this.#coordinator.handoff([request], { timeoutMs }),
+    );
+    return results?.[0]?.outcome === 'ended';
+  }
+
+  /** Unless the store itself said that the lease is not ours. */
+  letGoLater(lease: Lease, reason: EndReason): void {
+    if (reason === 'vanished') return;
+    const delayMs = lease.timing.ttlMs - elapsedMs(lease.anchor, this.#runtime.now());
+    const timer = this.#runtime.setTimer(Math.max(0, delayMs), () => this.letGoNow(lease), {
+      keepsProcessAlive: false,
+    });
+    this.#later.set(lease, timer);
+  }
+
+  letGoNow(lease: Lease): void {
+    const timer = this.#later.get(lease);
+    if (timer === undefined) return;
+    timer.cancel();
+    this.#later.delete(lease);
+    const { name, holder, term } = lease;
+    void this.release([{ name, holder, term }], lease.timing.attemptTimeoutMs);
+  }
+
+  /** Says at once what was to be said later, and waits until everything under way is over. */
+  async close(): Promise<void> {
+    for (const lease of [...this.#later.keys()]) this.letGoNow(lease);
+    await Promise.all(this.#running);
+  }
+
+  async #attempt<T>(timeoutMs: number, what: string, call: Promise<T>): Promise<T | undefined> {
+    const bounded = withDeadline(this.#runtime, timeoutMs * 2, what, call).catch(() => undefined);
+    this.#running.add(bounded);
+    const result = await bounded;
+    this.#running.delete(bounded);
+    return result;
+  }
+}

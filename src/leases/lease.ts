@@ -1,0 +1,228 @@
+import { setMaxListeners } from 'node:events';
+import type { Holder } from '../coordinators/index.js';
+import type { Instant, Runtime, Timer } from '../time/index.js';
+import { type EndReason, LeaseEndedError, LeaseNotHeldError } from './end-reason.js';
+import {
+  type Doubt,
+  isAlive,
+  type LeaseEvent,
+  type LeaseLife,
+  type LeaseState,
+  look,
+  remainingMs,
+  step,
+} from './machine.js';
+import type { ResolvedTiming } from './options.js';
+
+/** What a lease needs from the `Leases` it came from. */
+export interface LeaseHost {
+  readonly runtime: Runtime;
+  /** A renewal is wanted now: the lease has become uncertain, or its metadata has changed. */
+  demandRenewal(): void;
+  becameUncertain(lease: Lease, cause: Doubt['cause']): void;
+  recovered(lease: Lease): void;
+  /** Called once, after the state is final and the signal has aborted. */
+  ended(lease: Lease, reason: EndReason): void;
+  release(lease: Lease): Promise<void>;
+  handoff(lease: Lease, to: string, reserveMs: number): Promise<boolean>;
+  /** The work of a lost lease has stopped: its record, if any is left, can go. */
+  letGo(lease: Lease): void;
+}
+
+export interface LeaseGrant {
+  readonly name: string;
+  readonly holder: Holder;
+  readonly term: number;
+  readonly timing: ResolvedTiming;
+  /** When the request that was granted was sent. */
+  readonly sentAt: Instant;
+  readonly metadata: string | undefined;
+}
+
+/**
+ * Ownership of a name for one term, renewed until it is released or lost.
+ *
+ * Every getter asks the clock, so it is right even if no timer had a chance to run since the process was frozen. A
+ * lease alone is not mutual exclusion: a frozen owner may believe for a moment after it wakes. Take `term` along on
+ * every write and let a fence refuse the stale one.
+ */
+export class Lease implements AsyncDisposable {
+  readonly name: string;
+  readonly holder: Holder;
+  /** The fencing token: a safe integer, higher for every later owner of this name. Constant for this lease. */
+  readonly term: number;
+  readonly timing: ResolvedTiming;
+  readonly #host: LeaseHost;
+  #life: LeaseLife;
+  #metadata: string | undefined;
+  #metadataChanged = false;
+  #deadline: Timer | undefined;
+  #controller: AbortController | undefined;
+  #giveBack: Promise<void> | undefined;
+
+  constructor(host: LeaseHost, grant: LeaseGrant) {
+    this.#host = host;
+    this.name = grant.name;
+    this.holder = grant.holder;
+    this.term = grant.term;
+    this.timing = grant.timing;
+    this.#metadata = grant.metadata;
+    this.#life = {
+      state: 'held',
+      anchor: grant.sentAt,
+      heldForMs: grant.timing.giveUpAfterMs,
+      wallToleranceMs: Math.max(50, Math.min(1000, grant.timing.ttlMs / 20)),
+      doubt: undefined,
+      endReason: undefined,
+    };
+    this.#armDeadline();
+  }
+
+  /** `held`, `uncertain` (begin nothing new), or for good `lost` or `released`. */
+  get state(): LeaseState {
+    return this.#look().state;
+  }
+
+  /** Milliseconds (monotonic, suspend included) until the lease is given up if nothing renews it; 0 once it ended. */
+  get remainingMs(): number {
+    return remainingMs(this.#look(), this.#host.runtime.now());
+  }
+
+  /** Why the lease ended, or `undefined` while it has not. */
+  get endReason(): EndReason | undefined {
+    return this.#look().endReason;
+  }
+
+  /**
+   * Aborts when the lease ends, before the store can give the name away, with a {@link LeaseEndedError} as its reason.
+   * Hand it to everything the work awaits.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      // One lease may guard any number of concurrent requests; Node warns from the eleventh listener on.
+      setMaxListeners(0, this.#controller.signal);
+      this.#look();
+      this.#abortIfEnded();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Call before each new piece of work and each write. @throws {LeaseNotHeldError} unless the state is `held`. */
+  assertHeld(): void {
+    const { state, endReason } = this.#look();
+    if (state !== 'held') throw new LeaseNotHeldError(this.name, this.term, state, endReason);
+  }
+
+  /** JSON text that others see beside the lease; written with a renewal that is sent at once. */
+  get metadata(): string | undefined {
+    return this.#metadata;
+  }
+
+  set metadata(text: string) {
+    this.#metadata = text;
+    this.#metadataChanged = true;
+    this.#host.demandRenewal();
+  }
+
+  /**
+   * Gives the name back, after the work has stopped. Never throws: a store that cannot be reached lets the name expire.
+   * Resolves at once if the lease had already ended; repeating it returns the first call's promise.
+   */
+  release(): Promise<void> {
+    if (this.#giveBack !== undefined) return this.#giveBack;
+    if (isAlive(this.#look())) {
+      this.apply({ type: 'released', reason: 'released' });
+      this.#giveBack = this.#host.release(this);
+    } else {
+      this.#giveBack = Promise.resolve();
+      this.#host.letGo(this);
+    }
+    return this.#giveBack;
+  }
+
+  /**
+   * Gives the name to the holder id `to`, after the work has stopped: nobody else may acquire it during `reserveMs`
+   * (default: the ttl). Never throws; `false` if the lease had ended or the store did not confirm.
+   */
+  async handoff(to: string, reserveMs = this.timing.ttlMs): Promise<boolean> {
+    if (this.#giveBack !== undefined || !isAlive(this.#look())) return false;
+    this.apply({ type: 'released', reason: 'handed-off' });
+    const done = this.#host.handoff(this, to, reserveMs);
+    this.#giveBack = done.then(() => undefined);
+    return done;
+  }
+
+  /** A fence or another witness has seen a newer owner: this term is over, at once and for good. */
+  supersede(): void {
+    this.apply({ type: 'not-yours', reason: 'superseded' });
+  }
+
+  /** Ends the lease from this side although its work may still run: the signal aborts, and nothing renews it. */
+  end(reason: 'revoked' | 'stalled' | 'max-hold' | 'shutdown'): void {
+    this.apply({ type: 'ended', reason });
+  }
+
+  /** `await using lease = ...` releases it at the end of the block (Node 24 and later; use try/finally on Node 20). */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** @internal One event from the renewal or the store. State first, then signal, then listeners. */
+  apply(event: LeaseEvent): void {
+    this.#become(step(this.#life, event, this.#host.runtime.now()));
+  }
+
+  /** @internal What the next renewal has to carry; taken once, unless `unsent` gives it back. */
+  takeChangedMetadata(): string | undefined {
+    const metadata = this.#metadataChanged ? this.#metadata : undefined;
+    this.#metadataChanged = false;
+    return metadata;
+  }
+
+  /** @internal The renewal that carried the metadata was not confirmed. */
+  metadataUnsent(): void {
+    this.#metadataChanged = true;
+  }
+
+  /** @internal */
+  get anchor(): Instant {
+    return this.#life.anchor;
+  }
+
+  #look(): LeaseLife {
+    const life = look(this.#life, this.#host.runtime.now());
+    if (life !== this.#life) this.#become(life);
+    return this.#life;
+  }
+
+  #become(next: LeaseLife): void {
+    const previous = this.#life;
+    this.#life = next;
+    if (next.anchor !== previous.anchor) this.#armDeadline();
+    if (next.state === previous.state) return;
+    if (isAlive(next)) {
+      if (next.doubt !== undefined) this.#host.becameUncertain(this, next.doubt.cause);
+      else this.#host.recovered(this);
+      return;
+    }
+    this.#deadline?.cancel();
+    this.#abortIfEnded();
+    if (next.endReason !== undefined) this.#host.ended(this, next.endReason);
+  }
+
+  #abortIfEnded(): void {
+    const reason = this.#life.endReason;
+    if (reason === undefined || this.#controller === undefined || this.#controller.signal.aborted)
+      return;
+    this.#controller.abort(new LeaseEndedError(this.name, this.term, reason));
+  }
+
+  #armDeadline(): void {
+    this.#deadline?.cancel();
+    const now = this.#host.runtime.now();
+    this.#deadline = this.#host.runtime.setTimer(remainingMs(this.#life, now), () => {
+      if (isAlive(this.#look())) this.#armDeadline();
+    });
+  }
+}

@@ -1,0 +1,404 @@
+import { hostname } from 'node:os';
+import {
+  type AcquireRequest,
+  type AcquireResult,
+  type Coordinator,
+  groupOf,
+  type HandoffRequest,
+  Holder,
+  type LeaseRecord,
+  type ReleaseRequest,
+  validateName,
+} from '../coordinators/index.js';
+import {
+  ClosedError,
+  OptionError,
+  OutcomeUnknownError,
+  RecordCorruptError,
+  type TenureError,
+  UnreachableError,
+} from '../errors/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
+import { elapsedMs, type Instant, type Runtime, realRuntime } from '../time/index.js';
+import { Afterlife } from './afterlife.js';
+import { withDeadline } from './deadline.js';
+import type { EndReason } from './end-reason.js';
+import { Lease, type LeaseHost } from './lease.js';
+import type { Doubt } from './machine.js';
+import { type LeaseTiming, type ResolvedTiming, resolveTiming } from './options.js';
+import { type RenewalReport, Renewer } from './renewer.js';
+import { Waiter } from './waiter.js';
+
+export interface LeasesOptions extends LeaseTiming {
+  /**
+   * Who this process is, the same after a restart: 1 to 128 of `A-Z a-z 0-9 . _ @ -`. Default host name and process
+   * id. Every `Leases` adds a random nonce of its own, so that two with one id are two holders.
+   */
+  readonly id?: string;
+  /** Clocks, timers and randomness. Default: the real ones. */
+  readonly runtime?: Runtime;
+}
+
+export interface AcquireOptions extends LeaseTiming {
+  /** The highest term seen at the resource, if the coordinator may have lost its own: the new term is higher. */
+  readonly above?: number;
+  /** JSON text of at most 4 KiB for others to read beside the lease. */
+  readonly metadata?: string;
+}
+
+export interface WaitOptions extends AcquireOptions {
+  /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
+  readonly waitMs?: number;
+  /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  readonly signal?: AbortSignal;
+}
+
+/** The answer for one name of a batch: the lease, or who holds it instead, or why this name alone has no answer. */
+export type AcquireOutcome =
+  | { readonly outcome: 'granted'; readonly lease: Lease }
+  | { readonly outcome: 'held'; readonly current: LeaseRecord }
+  | { readonly outcome: 'failed'; readonly error: TenureError };
+
+export interface LeaseEvents {
+  acquired: { readonly lease: Lease };
+  uncertain: { readonly lease: Lease; readonly cause: Doubt['cause'] };
+  recovered: { readonly lease: Lease };
+  /** Ended against its will. Exactly one of `lost` and `released` follows every `acquired`. */
+  lost: { readonly lease: Lease; readonly reason: EndReason };
+  released: { readonly lease: Lease; readonly reason: EndReason };
+  renewal: RenewalReport;
+}
+
+/** How often a grant that arrives past its own deadline is tried again before the store counts as too slow. */
+const slowGrantTries = 3;
+
+/**
+ * All leases of one process (one incarnation of a holder) at one coordinator.
+ *
+ * They are renewed together, in one request. Being told that somebody else holds a name is a value; errors mean that
+ * nothing could be found out. The coordinator is used, not owned: close it after this.
+ */
+export class Leases implements AsyncDisposable {
+  readonly coordinator: Coordinator;
+  readonly holder: Holder;
+  readonly runtime: Runtime;
+  readonly timing: ResolvedTiming;
+  readonly #emitter = new Emitter<LeaseEvents>();
+  readonly #renewer: Renewer;
+  readonly #afterlife: Afterlife;
+  readonly #host: LeaseHost;
+  #closing: Promise<void> | undefined;
+
+  /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
+  constructor(coordinator: Coordinator, options: LeasesOptions = {}) {
+    this.coordinator = coordinator;
+    this.runtime = options.runtime ?? realRuntime;
+    this.timing = this.#resolve(options);
+    this.holder = Holder.create(options.id ?? defaultId(), this.runtime);
+    this.#renewer = new Renewer(this.runtime, coordinator, (report) =>
+      this.#emitter.emit('renewal', report),
+    );
+    this.#afterlife = new Afterlife(this.runtime, coordinator);
+    this.#host = this.#createHost();
+  }
+
+  get events(): EventSource<LeaseEvents> {
+    return this.#emitter;
+  }
+
+  /** The leases that have not ended, in order of acquisition. */
+  get live(): Lease[] {
+    return [...this.#renewer.leases];
+  }
+
+  /**
+   * Acquires a name, waiting up to `waitMs` for it to become free; `undefined` if somebody else holds it until then.
+   *
+   * @throws {OptionError} for a bad name or timing. {@link UnreachableError}, {@link OutcomeUnknownError},
+   * {@link StoreRefusedError}, {@link StoreMisconfiguredError} if the store gave no usable answer; while waiting these
+   * are tried again until the time is up. {@link RecordCorruptError} if something foreign is stored under the name.
+   */
+  async acquire(name: string, options: WaitOptions = {}): Promise<Lease | undefined> {
+    options.signal?.throwIfAborted();
+    const waitMs = options.waitMs ?? 0;
+    if (!(waitMs >= 0))
+      throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
+    if (waitMs > 0) return this.#waiter(name, options).run(waitMs, options.signal);
+    const lease = await this.#tryOne(name, options);
+    if (options.signal?.aborted) await lease?.release();
+    options.signal?.throwIfAborted();
+    return lease;
+  }
+
+  /**
+   * Tries each name once, all in one request; the answers stand in the order of the names, which must differ.
+   *
+   * @throws as {@link acquire} if the request as a whole had no answer; what it may have acquired is released.
+   */
+  async acquireMany(
+    names: readonly string[],
+    options: AcquireOptions = {},
+  ): Promise<AcquireOutcome[]> {
+    if (this.#closing !== undefined) throw new ClosedError('the set of leases');
+    for (const name of names) validateName(name);
+    const timing = this.#timingOf(options);
+    const outcomes: AcquireOutcome[] = new Array(names.length);
+    let pending = names.map((name, index) => ({ name, index }));
+    for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {
+      const answered = await this.#attempt(
+        pending.map(({ name }) => name),
+        timing,
+        options,
+      );
+      const next: typeof pending = [];
+      for (const [position, item] of pending.entries()) {
+        const outcome = answered[position];
+        if (outcome === 'too-slow') next.push(item);
+        else if (outcome !== undefined) outcomes[item.index] = outcome;
+      }
+      pending = next;
+    }
+    for (const { name, index } of pending)
+      outcomes[index] = { outcome: 'failed', error: tooSlow(name, timing) };
+    return outcomes;
+  }
+
+  /** Gives back many leases in one request. Never throws; leases that have ended already are skipped. */
+  async releaseMany(leases: readonly Lease[]): Promise<void> {
+    await this.#giveBack(leases, 'released');
+  }
+
+  /** What is stored under a name now: who holds it, in which term, for how long; `undefined` if it is free. */
+  async read(name: string): Promise<LeaseRecord | undefined> {
+    validateName(name);
+    const [record] = await this.coordinator.read([name], {
+      timeoutMs: this.timing.attemptTimeoutMs,
+    });
+    return record;
+  }
+
+  /** Ends and releases every lease (reason `shutdown`). Stop their work first. Never throws; safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#giveBack(this.live, 'shutdown');
+    this.#renewer.close();
+    await this.#afterlife.close();
+  }
+
+  async #giveBack(leases: readonly Lease[], reason: 'released' | 'shutdown'): Promise<void> {
+    const alive = leases.filter((lease) => lease.endReason === undefined);
+    for (const lease of alive) lease.apply({ type: 'released', reason });
+    await this.#afterlife.release(alive.map(asReleaseRequest), this.timing.attemptTimeoutMs);
+  }
+
+  async #tryOne(name: string, options: AcquireOptions): Promise<Lease | undefined> {
+    const [outcome] = await this.acquireMany([name], options);
+    if (outcome?.outcome === 'failed') throw outcome.error;
+    return outcome?.outcome === 'granted' ? outcome.lease : undefined;
+  }
+
+  #waiter(name: string, options: WaitOptions): Waiter {
+    validateName(name);
+    const timing = this.#timingOf(options);
+    return new Waiter({
+      runtime: this.runtime,
+      pollMs: timing.renewEveryMs,
+      watch: (wake) =>
+        this.coordinator.watch(groupOf(name), (woken) => (woken ?? name) === name && wake()),
+      attempt: async () => (await this.acquireMany([name], options))[0],
+      confirm: (lease) => this.#confirm(lease),
+    });
+  }
+
+  /** After a wait, one read decides: the record is there, and it is this holder's, in this term. */
+  async #confirm(lease: Lease): Promise<boolean> {
+    const record = await this.read(lease.name);
+    return (
+      record?.state === 'held' && record.term === lease.term && record.holder.equals(lease.holder)
+    );
+  }
+
+  async #attempt(
+    names: readonly string[],
+    timing: ResolvedTiming,
+    options: AcquireOptions,
+  ): Promise<(AcquireOutcome | 'too-slow')[]> {
+    const { holder } = this;
+    const attempt = this.runtime.randomHex(16);
+    const requests = names.map(
+      (name): AcquireRequest => ({
+        name,
+        holder,
+        attempt,
+        ttlMs: timing.ttlMs,
+        ...(options.above !== undefined && { above: options.above }),
+        ...(options.metadata !== undefined && { metadata: options.metadata }),
+      }),
+    );
+    const sentAt = this.runtime.now();
+    try {
+      const call = this.coordinator.acquire(requests, { timeoutMs: timing.attemptTimeoutMs });
+      const results = await withDeadline(
+        this.runtime,
+        timing.attemptTimeoutMs * 2,
+        'an acquisition',
+        call,
+      );
+      return names.map((name, index) =>
+        this.#outcome(name, results[index], sentAt, timing, options),
+      );
+    } catch (error) {
+      if (error instanceof OutcomeUnknownError) {
+        // It may have been granted, or still be: take it back, in the background, since nobody here will use it.
+        void this.#afterlife.release(
+          names.map((name) => ({ name, holder, attempt })),
+          timing.attemptTimeoutMs,
+        );
+      }
+      throw error;
+    }
+  }
+
+  #outcome(
+    name: string,
+    result: AcquireResult | undefined,
+    sentAt: Instant,
+    timing: ResolvedTiming,
+    options: AcquireOptions,
+  ): AcquireOutcome | 'too-slow' {
+    switch (result?.outcome) {
+      case 'granted':
+        return this.#granted(name, result.term, sentAt, timing, options.metadata);
+      case 'held':
+        return result;
+      case 'corrupt':
+        return {
+          outcome: 'failed',
+          error: new RecordCorruptError(corruptMessage(name, result.detail)),
+        };
+      case 'too-late':
+        return 'too-slow';
+      default:
+        return {
+          outcome: 'failed',
+          error: new OutcomeUnknownError(`the store gave no answer for "${name}"`),
+        };
+    }
+  }
+
+  #granted(
+    name: string,
+    term: number,
+    sentAt: Instant,
+    timing: ResolvedTiming,
+    metadata: string | undefined,
+  ): AcquireOutcome | 'too-slow' {
+    const { holder } = this;
+    const tooOld = elapsedMs(sentAt, this.runtime.now()) >= timing.giveUpAfterMs;
+    if (tooOld || this.#closing !== undefined) {
+      void this.#afterlife.release([{ name, holder, term }], timing.attemptTimeoutMs);
+      return tooOld
+        ? 'too-slow'
+        : { outcome: 'failed', error: new ClosedError('the set of leases') };
+    }
+    const lease = new Lease(this.#host, { name, holder, term, timing, sentAt, metadata });
+    this.#renewer.add(lease);
+    this.#emitter.emit('acquired', { lease });
+    return { outcome: 'granted', lease };
+  }
+
+  /** A ttl of its own brings its own defaults; anything else refines the timing of the whole set. */
+  #timingOf({ ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs }: LeaseTiming): ResolvedTiming {
+    const own = {
+      ...(ttlMs === undefined ? this.timing : { ttlMs }),
+      ...(renewEveryMs !== undefined && { renewEveryMs }),
+      ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+      ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
+    };
+    return (ttlMs ?? renewEveryMs ?? giveUpAfterMs ?? attemptTimeoutMs) === undefined
+      ? this.timing
+      : this.#resolve(own);
+  }
+
+  #resolve(timing: LeaseTiming): ResolvedTiming {
+    const resolved = resolveTiming(timing);
+    const { smallestTtlMs, largestTtlMs, store } = this.coordinator.promises;
+    if (resolved.ttlMs < smallestTtlMs || resolved.ttlMs > largestTtlMs) {
+      throw new OptionError(
+        'ttlMs',
+        resolved.ttlMs,
+        `is not granted by ${store}`,
+        `use ${smallestTtlMs} to ${largestTtlMs} milliseconds`,
+      );
+    }
+    return resolved;
+  }
+
+  #createHost(): LeaseHost {
+    return {
+      runtime: this.runtime,
+      demandRenewal: () => this.#renewer.demand(),
+      becameUncertain: (lease, cause) => {
+        this.#renewer.demand();
+        this.#emitter.emit('uncertain', { lease, cause });
+      },
+      recovered: (lease) => this.#emitter.emit('recovered', { lease }),
+      ended: (lease, reason) => this.#ended(lease, reason),
+      release: (lease) =>
+        this.#afterlife.release([asReleaseRequest(lease)], lease.timing.attemptTimeoutMs),
+      handoff: (lease, to, reserveMs) => this.#handoff(lease, to, reserveMs),
+      letGo: (lease) => this.#afterlife.letGoNow(lease),
+    };
+  }
+
+  #ended(lease: Lease, reason: EndReason): void {
+    this.#renewer.remove(lease);
+    const lost = lease.state === 'lost';
+    if (lost) this.#afterlife.letGoLater(lease, reason);
+    this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });
+  }
+
+  async #handoff(lease: Lease, to: string, reserveMs: number): Promise<boolean> {
+    const request: HandoffRequest = { ...asReleaseRequest(lease), to, reserveMs };
+    return this.#afterlife.handoff(request, lease.timing.attemptTimeoutMs);
+  }
+}
+
+function asReleaseRequest({
+  name,
+  holder,
+  term,
+}: Lease): Extract<ReleaseRequest, { term: number }> {
+  return { name, holder, term };
+}
+
+function corruptMessage(name: string, detail: string): string {
+  return `what is stored under "${name}" is not a lease (${detail}). It was left alone; use another name or namespace, or remove it by hand.`;
+}
+
+function tooSlow(
+  name: string,
+  { giveUpAfterMs, attemptTimeoutMs }: ResolvedTiming,
+): UnreachableError {
+  const limits = `request limit ${Math.round(attemptTimeoutMs)} ms, lease given up after ${Math.round(giveUpAfterMs)} ms`;
+  return new UnreachableError(
+    `the store answered too late for "${name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
+  );
+}
+
+/** Host and process id, reduced to the characters an id may have. */
+function defaultId(): string {
+  const host = hostname()
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 96);
+  return `${host || 'host'}-${process.pid}`;
+}

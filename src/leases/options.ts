@@ -1,0 +1,83 @@
+import { OptionError } from '../errors/index.js';
+
+/** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
+export interface LeaseTiming {
+  /** The store frees the name this long after the last renewal. 100 to 86,400,000; default 30,000. */
+  readonly ttlMs?: number;
+  /** How often the lease is renewed: at most a third of the ttl. Default ttl / 3. */
+  readonly renewEveryMs?: number;
+  /**
+   * This long after the last successful request was sent, the lease is given up and its work aborted. More than
+   * `renewEveryMs`, and less than the ttl by a margin of 1 % plus 10 ms for clocks that run differently. Default two
+   * thirds of the ttl; the rest is for the work to stop in, so a larger value leaves it less.
+   */
+  readonly giveUpAfterMs?: number;
+  /** One request to the store may take this long. Less than `renewEveryMs`. Default a quarter of it. */
+  readonly attemptTimeoutMs?: number;
+}
+
+export type ResolvedTiming = Required<LeaseTiming>;
+
+export const defaultTtlMs = 30_000;
+
+/** A clock may run this share faster or slower than another. */
+const driftShare = 0.01;
+/** What remains for the reading of clocks itself: uptime has a resolution of 10 ms. */
+const marginMs = 10;
+
+/** Fills in the defaults and checks every relation; nothing is corrected silently. @throws {OptionError} */
+export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
+  const ttlMs = duration('ttlMs', timing.ttlMs ?? defaultTtlMs);
+  if (!Number.isInteger(ttlMs) || ttlMs < 100 || ttlMs > 86_400_000) {
+    throw new OptionError(
+      'ttlMs',
+      ttlMs,
+      'is out of range',
+      'use a whole number from 100 to 86400000',
+    );
+  }
+  const renewEveryMs = duration('renewEveryMs', timing.renewEveryMs ?? ttlMs / 3);
+  if (renewEveryMs * 3 > ttlMs * (1 + Number.EPSILON)) {
+    throw new OptionError(
+      'renewEveryMs',
+      renewEveryMs,
+      `leaves less than three renewals in a ttl of ${ttlMs} ms`,
+      `use at most ${Math.floor(ttlMs / 3)} ms, or a ttlMs of at least ${Math.ceil(renewEveryMs * 3)}`,
+    );
+  }
+  const giveUpAfterMs = duration('giveUpAfterMs', timing.giveUpAfterMs ?? (ttlMs * 2) / 3);
+  const latestMs = ttlMs * (1 - driftShare) - marginMs;
+  if (giveUpAfterMs > latestMs || giveUpAfterMs <= renewEveryMs) {
+    throw new OptionError(
+      'giveUpAfterMs',
+      giveUpAfterMs,
+      giveUpAfterMs > latestMs
+        ? 'comes too late for the ttl'
+        : 'comes before the first renewal could help',
+      `use more than renewEveryMs (${Math.floor(renewEveryMs)}) and at most ${Math.floor(latestMs)} ms`,
+    );
+  }
+  const attemptTimeoutMs = duration(
+    'attemptTimeoutMs',
+    timing.attemptTimeoutMs ?? renewEveryMs / 4,
+  );
+  if (attemptTimeoutMs >= renewEveryMs) {
+    throw new OptionError(
+      'attemptTimeoutMs',
+      attemptTimeoutMs,
+      'lets one request outlast a renewal interval',
+      `use less than renewEveryMs (${Math.floor(renewEveryMs)})`,
+    );
+  }
+  return { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs };
+}
+
+function duration(option: string, value: number): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
+  throw new OptionError(
+    option,
+    value,
+    'is not a duration',
+    'use a positive number of milliseconds',
+  );
+}

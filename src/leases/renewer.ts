@@ -1,0 +1,170 @@
+import type { Coordinator, RenewResult } from '../coordinators/index.js';
+import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
+import { withDeadline } from './deadline.js';
+import type { Lease } from './lease.js';
+
+export interface RenewalReport {
+  readonly leaseCount: number;
+  readonly roundTripMs: number;
+  /** `undefined` if the store answered. */
+  readonly error: unknown;
+}
+
+/** A coordinator ends its calls in time by itself; this much later we stop believing that it will. */
+const coordinatorGraceMs = 50;
+
+/**
+ * Keeps any number of leases renewed with one request each time.
+ *
+ * One attempt is under way at a time, bounded by its own limit, so a hung one cannot hold up the next; after a failure
+ * the next follows with growing, jittered pauses until it succeeds or the leases reach their deadlines. Leases that are
+ * due within the same half interval are renewed together, so leases acquired at different times fall into one step.
+ */
+export class Renewer {
+  readonly #runtime: Runtime;
+  readonly #coordinator: Coordinator;
+  readonly #onAttempt: (report: RenewalReport) => void;
+  readonly #leases = new Set<Lease>();
+  #timer: Timer | undefined;
+  #attempting = false;
+  #demanded = false;
+  #backoff: Backoff | undefined;
+  #retryAt: { readonly from: Instant; readonly afterMs: number } | undefined;
+
+  constructor(
+    runtime: Runtime,
+    coordinator: Coordinator,
+    onAttempt: (report: RenewalReport) => void,
+  ) {
+    this.#runtime = runtime;
+    this.#coordinator = coordinator;
+    this.#onAttempt = onAttempt;
+  }
+
+  get leases(): ReadonlySet<Lease> {
+    return this.#leases;
+  }
+
+  add(lease: Lease): void {
+    this.#leases.add(lease);
+    this.#schedule();
+  }
+
+  remove(lease: Lease): void {
+    this.#leases.delete(lease);
+    if (this.#leases.size === 0) this.#timer?.cancel();
+  }
+
+  /** Renews everything now, or right after the attempt that is under way (which may have been sent too early). */
+  demand(): void {
+    this.#demanded = true;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#leases.clear();
+  }
+
+  #schedule(): void {
+    if (this.#attempting) return;
+    this.#timer?.cancel();
+    const delayMs = this.#nextDelayMs();
+    if (delayMs !== undefined)
+      this.#timer = this.#runtime.setTimer(delayMs, () => void this.#attempt());
+  }
+
+  #nextDelayMs(): number | undefined {
+    if (this.#leases.size === 0) return undefined;
+    const now = this.#runtime.now();
+    if (this.#retryAt !== undefined) {
+      return Math.max(0, this.#retryAt.afterMs - elapsedMs(this.#retryAt.from, now));
+    }
+    if (this.#demanded) return 0;
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (const lease of this.#leases) earliestMs = Math.min(earliestMs, dueInMs(lease, now));
+    return Math.max(0, earliestMs);
+  }
+
+  #dueLeases(): Lease[] {
+    const now = this.#runtime.now();
+    const all = this.#demanded || this.#retryAt !== undefined;
+    return [...this.#leases].filter(
+      (lease) => all || dueInMs(lease, now) <= lease.timing.renewEveryMs / 2,
+    );
+  }
+
+  async #attempt(): Promise<void> {
+    // A freeze may have ended leases whose own timer has not run yet; reading the state tells.
+    const due = this.#dueLeases().filter((lease) => lease.endReason === undefined);
+    this.#demanded = false;
+    if (due.length === 0) return this.#schedule();
+    this.#attempting = true;
+    const sentAt = this.#runtime.now();
+    const limitMs = attemptLimitMs(due);
+    let error: unknown;
+    try {
+      const results = await this.#send(due, limitMs);
+      for (const [index, lease] of due.entries()) settle(lease, results[index], sentAt);
+    } catch (caught) {
+      error = caught;
+      for (const lease of due) lease.apply({ type: 'renewal-failed' });
+    }
+    this.#attempting = false;
+    this.#afterAttempt(error, limitMs);
+    const roundTripMs = elapsedMs(sentAt, this.#runtime.now());
+    this.#onAttempt({ leaseCount: due.length, roundTripMs, error });
+    this.#schedule();
+  }
+
+  async #send(leases: readonly Lease[], limitMs: number): Promise<RenewResult[]> {
+    const changes = leases.map((lease) => lease.takeChangedMetadata());
+    const requests = leases.map(({ name, holder, term, timing }, index) => {
+      const metadata = changes[index];
+      return {
+        name,
+        holder,
+        term,
+        ttlMs: timing.ttlMs,
+        ...(metadata !== undefined && { metadata }),
+      };
+    });
+    try {
+      const call = this.#coordinator.renew(requests, { timeoutMs: limitMs });
+      return await withDeadline(this.#runtime, limitMs + coordinatorGraceMs, 'a renewal', call);
+    } catch (error) {
+      leases.forEach((lease, index) => {
+        if (changes[index] !== undefined) lease.metadataUnsent();
+      });
+      throw error;
+    }
+  }
+
+  #afterAttempt(error: unknown, limitMs: number): void {
+    if (error === undefined) {
+      this.#backoff = undefined;
+      this.#retryAt = undefined;
+      return;
+    }
+    this.#backoff ??= new Backoff(this.#runtime, { firstMs: limitMs / 8, limitMs });
+    this.#retryAt = { from: this.#runtime.now(), afterMs: this.#backoff.nextMs() };
+  }
+}
+
+/** No request outlives the deadlines of all leases it is for. */
+function attemptLimitMs(leases: readonly Lease[]): number {
+  const timeoutMs = Math.min(...leases.map((lease) => lease.timing.attemptTimeoutMs));
+  const longestMs = Math.max(...leases.map((lease) => lease.remainingMs));
+  return Math.max(1, Math.min(timeoutMs, longestMs));
+}
+
+function dueInMs(lease: Lease, now: Instant): number {
+  return lease.timing.renewEveryMs - elapsedMs(lease.anchor, now);
+}
+
+function settle(lease: Lease, result: RenewResult | undefined, sentAt: Instant): void {
+  if (result?.outcome === 'renewed') lease.apply({ type: 'renewed', sentAt });
+  else if (result?.outcome === 'not-yours')
+    lease.apply({ type: 'not-yours', reason: result.reason });
+  else lease.apply({ type: 'renewal-failed' });
+}
