@@ -1,1 +1,2 @@
 export * from './coordinators/memory/index.js';
+export * from './fences/memory/index.js';

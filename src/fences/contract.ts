@@ -31,7 +31,8 @@ export interface Fence<Transaction> {
 
   /**
    * Checks the token inside the caller's transaction and keeps it valid until the transaction ends: a successor's
-   * `claim` waits for the commit, or goes first and this check fails. Call it before the first read or write.
+   * `claim` waits for the end, or goes first and this check, or the commit, fails. Call it before the first read or
+   * write.
    *
    * @throws {StaleTermError} as `claim` does; roll back.
    */

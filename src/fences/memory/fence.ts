@@ -1,0 +1,118 @@
+import { validateName } from '../../coordinators/index.js';
+import { ClosedError, OptionError, StaleTermError } from '../../errors/index.js';
+import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import { type InstalledTerm, judge, validateEffect, validateToken } from '../rule.js';
+import { MemoryResource, MemoryTransaction } from './resource.js';
+
+const termTable = 'fences';
+const effectTable = 'effects';
+
+export interface MemoryFence extends Fence<MemoryTransaction> {
+  /** The resource this fence guards. */
+  readonly resource: MemoryResource;
+}
+
+/**
+ * A fence around a {@link MemoryResource}, for tests and demonstrations: real atomicity, no durability.
+ *
+ * @param resource the map to guard; default a new one. Fences on one resource share their terms, as two processes on
+ * one database would.
+ */
+export function memoryFence(resource: MemoryResource = new MemoryResource()): MemoryFence {
+  return new FenceInMemory(resource);
+}
+
+class FenceInMemory implements MemoryFence {
+  readonly promises: FencePromises = {
+    resource: 'memory',
+    atomicWithEffect: true,
+    durability: 'process',
+  };
+  readonly resource: MemoryResource;
+  #closed = false;
+
+  constructor(resource: MemoryResource) {
+    this.resource = resource;
+  }
+
+  async claim(token: FencingToken): Promise<void> {
+    await this.transaction(token, async () => {});
+  }
+
+  async check(transaction: MemoryTransaction, token: FencingToken): Promise<void> {
+    this.#assertOpen();
+    this.#assertOurs(transaction);
+    const candidate = validateToken(token);
+    const { name, term, holderDigest } = candidate;
+    const terms = transaction.table<InstalledTerm>(termTable);
+    if (judgeOrThrow(name, terms.peek(name), candidate) === 'install') {
+      terms.set(name, { term, holderDigest });
+    }
+    // Others may have claimed while the caller's work was awaiting something, so the commit judges once more.
+    transaction.guardCommit(() => judgeOrThrow(name, terms.peekCommitted(name), candidate));
+  }
+
+  async transaction<Result>(
+    token: FencingToken,
+    work: (transaction: MemoryTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    return await this.resource.transaction(async (transaction) => {
+      await this.check(transaction, token);
+      return await work(transaction);
+    });
+  }
+
+  async recordOnce(
+    transaction: MemoryTransaction,
+    scope: string,
+    key: string,
+    seq: number,
+  ): Promise<boolean> {
+    this.#assertOpen();
+    this.#assertOurs(transaction);
+    validateEffect(scope, key, seq);
+    const effects = transaction.table<true>(effectTable);
+    const id = JSON.stringify([scope, key, seq]);
+    // A tracked read: of two transactions that record one effect at a time, the second to commit is refused.
+    if (effects.get(id) !== undefined) return false;
+    effects.set(id, true);
+    return true;
+  }
+
+  async installedTerm(name: string): Promise<number | undefined> {
+    this.#assertOpen();
+    validateName(name);
+    return await this.resource.transaction(
+      async (transaction) => transaction.table<InstalledTerm>(termTable).peek(name)?.term,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new ClosedError('the memory fence');
+  }
+
+  #assertOurs(transaction: MemoryTransaction): void {
+    if (transaction instanceof MemoryTransaction && transaction.resource === this.resource) return;
+    const remedy = 'pass the transaction that resource.transaction() hands to its work';
+    throw new OptionError(
+      'transaction',
+      transaction,
+      "is not one of this fence's resource",
+      remedy,
+    );
+  }
+}
+
+function judgeOrThrow(
+  name: string,
+  installed: InstalledTerm | undefined,
+  candidate: InstalledTerm,
+): 'pass' | 'install' {
+  const verdict = judge(installed, candidate);
+  if (verdict !== 'refuse') return verdict;
+  throw new StaleTermError(name, candidate.term, installed?.term ?? candidate.term);
+}

@@ -1,0 +1,51 @@
+import { type Holder, validateName, validateTerm } from '../coordinators/index.js';
+import { OptionError } from '../errors/index.js';
+import type { FencingToken } from './contract.js';
+
+/** What a fence keeps per name. */
+export interface InstalledTerm {
+  readonly term: number;
+  /** `Holder.digest`, so that the resource never learns the nonce. */
+  readonly holderDigest: string;
+}
+
+/** What the fence does with a token: let it pass as it is, install it first, or refuse it. */
+export type Verdict = 'pass' | 'install' | 'refuse';
+
+/** The whole rule of every fence. `installed` is `undefined` if the name has none yet. */
+export function judge(installed: InstalledTerm | undefined, candidate: InstalledTerm): Verdict {
+  if (installed === undefined || candidate.term > installed.term) return 'install';
+  // Not "equal passes": two holders can be handed one number when a store lost its last write in a failover.
+  const isSameHolder = candidate.holderDigest === installed.holderDigest;
+  return candidate.term === installed.term && isSameHolder ? 'pass' : 'refuse';
+}
+
+/** A token as the fence stores it. @throws {OptionError} if its name, term or holder is not one. */
+export function validateToken(token: FencingToken): InstalledTerm & { readonly name: string } {
+  const name = validateName(token.name, 'token.name');
+  const term = validateTerm(token.term, 'token.term');
+  return { name, term, holderDigest: validateDigest(token.holder) };
+}
+
+function validateDigest(holder: Holder): string {
+  const digest: unknown = holder?.digest;
+  if (typeof digest === 'string' && /^[0-9a-f]{32}$/.test(digest)) return digest;
+  // The value may be a nonce or a wire form that was passed by mistake, so it is not shown.
+  throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
+}
+
+/** The longest key of an effect, in UTF-8 bytes: with its scope it must fit one index entry of any resource. */
+const longestKeyBytes = 1024;
+
+/** @throws {OptionError} if `scope` is not a name, `key` no text of 1 to 1024 bytes, or `seq` no integer from 0. */
+export function validateEffect(scope: string, key: string, seq: number): void {
+  validateName(scope, 'scope');
+  const isText = typeof key === 'string' && !/[\0\p{Cs}]/u.test(key);
+  if (!isText || key === '' || Buffer.byteLength(key) > longestKeyBytes) {
+    const remedy = `use 1 to ${longestKeyBytes} bytes of UTF-8 text without NUL`;
+    throw new OptionError('key', key, 'is not a key', remedy);
+  }
+  if (!Number.isSafeInteger(seq) || seq < 0) {
+    throw new OptionError('seq', seq, 'is not a sequence number', 'use a safe integer from 0');
+  }
+}
