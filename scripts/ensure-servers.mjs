@@ -1,0 +1,52 @@
+/**
+ * Makes sure that the servers the tests need are installed. A test that cannot reach its store has
+ * failed, so a missing server ends the run; it is never a reason to skip.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fail, say } from './bootstrap.mjs';
+import { findPostgresFolder, findRedisServer } from './server-binaries.mjs';
+
+function missingPackages() {
+  const missing = [];
+  if (!findRedisServer()) missing.push('redis-server');
+  if (!findPostgresFolder()) missing.push('postgresql');
+  return missing;
+}
+
+/** @param {string[]} command */
+function succeeds(command) {
+  const [program = '', ...args] = command;
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+}
+
+/** @returns {string[] | undefined} what to put before a command that needs root */
+function rootPrefix() {
+  if (process.getuid?.() === 0) return [];
+  if (succeeds(['sudo', '-n', 'true'])) return ['sudo', '-n'];
+  return undefined;
+}
+
+export function ensureServers() {
+  const missing = missingPackages();
+  if (missing.length === 0) return;
+
+  const byHand = `apt-get update && apt-get install --no-install-recommends ${missing.join(' ')}`;
+  const needs = `the tests need ${missing.join(' and ')}, which this machine does not have`;
+  if (!succeeds(['apt-get', '--version'])) {
+    fail(`${needs}; install it (on Debian, as root: ${byHand}) and run this again`);
+  }
+  const prefix = rootPrefix();
+  if (!prefix) {
+    fail(`${needs}, and this user may not install it. As root, run: ${byHand}`);
+  }
+
+  say(`installing ${missing.join(' and ')} with apt-get; no service will be started`);
+  const script = join(import.meta.dirname, 'install-debian-packages.sh');
+  const [program = '', ...args] = [...prefix, 'sh', script, ...missing];
+  const { status } = spawnSync(program, args, { stdio: [0, 2, 2] });
+  const still = missingPackages();
+  if (status !== 0 || still.length > 0) {
+    fail(`could not install ${(still.length > 0 ? still : missing).join(' and ')}: ${byHand}`);
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm run package:check`: looks at the package as a user would get it. Packs it, then asks publint,
+ * "are the types wrong" and knip, and checks what is in the archive.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBuilt, ensureDependencies, fail, root, runOrFail } from './bootstrap.mjs';
+
+ensureDependencies();
+ensureBuilt();
+
+const folder = mkdtempSync(join(tmpdir(), 'tenure-pack-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+// Built above already; the build's own output would also spoil the JSON.
+const packed = spawnSync(
+  'npm',
+  ['pack', '--json', '--ignore-scripts', '--pack-destination', folder],
+  {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
+if (packed.status !== 0) fail('npm pack failed');
+const [archive] = JSON.parse(packed.stdout);
+/** @type {Set<string>} */
+const contents = new Set(archive.files.map((/** @type {{ path: string }} */ file) => file.path));
+
+const { bin, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/** @param {unknown} value @returns {string[]} */
+const paths = (value) =>
+  typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(paths);
+const promised = [...paths(bin), ...paths(exports), 'README.md', 'CHANGELOG.md', 'LICENSE'];
+for (const path of promised.map((one) => one.replace(/^\.\//, ''))) {
+  if (!contents.has(path)) fail(`the package promises ${path}, but the archive lacks it`);
+}
+const welcome =
+  /^(?:dist\/.+\.(?:js|js\.map|d\.ts)|docs\/.+|(?:README|CHANGELOG)\.md|LICENSE|package\.json)$/;
+const stray = [...contents].find((path) => !welcome.test(path));
+if (stray) fail(`the archive holds ${stray}, which no user needs`);
+
+/** @param {string} name */
+const program = (name) => join(root, 'node_modules/.bin', name);
+const tarball = join(folder, archive.filename);
+runOrFail(program('publint'), ['run', tarball, '--strict'], 'publint');
+runOrFail(program('attw'), [tarball, '--profile', 'esm-only'], 'are the types wrong');
+runOrFail(program('knip'), [], 'knip');
+console.log(`package: ${contents.size} files, ${Math.ceil(archive.size / 1024)} kB packed`);
