@@ -1,0 +1,1 @@
+export { memberLeaseName, type OwnedShard, type ShardWork, shardLeaseName } from './work.js';
