@@ -50,6 +50,12 @@ export interface Coordinator {
    */
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe;
 
+  /**
+   * Calls `lost` when the connection that renewals go over broke or was abandoned: every lease becomes *uncertain* and
+   * is renewed at once. A store without connections never calls it.
+   */
+  onConnectionLost(lost: () => void): Unsubscribe;
+
   /** A small versioned text kept beside the leases, such as a table of pins; `undefined` if there is none. */
   readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined>;
 

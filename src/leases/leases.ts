@@ -18,7 +18,7 @@ import {
   type TenureError,
   UnreachableError,
 } from '../errors/index.js';
-import { Emitter, type EventSource } from '../events/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
 import { elapsedMs, type Instant, type Runtime, realRuntime } from '../time/index.js';
 import { Afterlife } from './afterlife.js';
 import { withDeadline } from './deadline.js';
@@ -87,6 +87,7 @@ export class Leases implements AsyncDisposable {
   readonly #renewer: Renewer;
   readonly #afterlife: Afterlife;
   readonly #host: LeaseHost;
+  readonly #stopListening: Unsubscribe;
   #closing: Promise<void> | undefined;
 
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
@@ -100,6 +101,9 @@ export class Leases implements AsyncDisposable {
     );
     this.#afterlife = new Afterlife(this.runtime, coordinator);
     this.#host = this.#createHost();
+    this.#stopListening = coordinator.onConnectionLost(() => {
+      for (const lease of this.live) lease.apply({ type: 'connection-lost' });
+    });
   }
 
   get events(): EventSource<LeaseEvents> {
@@ -188,6 +192,7 @@ export class Leases implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#stopListening();
     await this.#giveBack(this.live, 'shutdown');
     this.#renewer.close();
     await this.#afterlife.close();
