@@ -1,0 +1,118 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const projectRoot = join(import.meta.dirname, '../..');
+
+function readJson(path: string): Record<string, Record<string, unknown>> {
+  return JSON.parse(readFileSync(join(projectRoot, path), 'utf8'));
+}
+
+const manifest = readJson('package.json');
+const exported = Object.keys(manifest.exports ?? {}).filter((path) => path !== './package.json');
+
+describe('the manifest', () => {
+  it('has one runtime dependency', () => {
+    expect(Object.keys(manifest.dependencies ?? {})).toEqual(['commander']);
+  });
+
+  it('makes every store client optional, with a lower bound only', () => {
+    const peers = manifest.peerDependencies ?? {};
+    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'pg']);
+    for (const [name, range] of Object.entries(peers)) {
+      // An upper bound breaks the installation of whoever is ahead of us.
+      expect(range, name).toMatch(/^>=\d+(\.\d+){0,2}$/);
+      expect(manifest.peerDependenciesMeta?.[name], name).toEqual({ optional: true });
+    }
+  });
+
+  it('runs nothing when it is installed', () => {
+    const scripts = Object.keys(manifest.scripts ?? {});
+    expect(scripts).not.toContain('preinstall');
+    expect(scripts).not.toContain('install');
+    expect(scripts).not.toContain('postinstall');
+    expect(scripts).not.toContain('prepare');
+  });
+
+  it('offers types beside every entry point', () => {
+    expect(exported).toEqual(['.', './memory', './redis', './postgres', './testing']);
+    for (const path of exported) {
+      const name = path === '.' ? 'index' : path.slice(2);
+      expect(manifest.exports?.[path]).toEqual({
+        types: `./dist/${name}.d.ts`,
+        default: `./dist/${name}.js`,
+      });
+    }
+  });
+});
+
+describe('the lock file', () => {
+  const packages = readJson('package-lock.json').packages ?? {};
+
+  it('names no place that packages come from, so any registry will do', () => {
+    const entries = Object.values(packages) as Record<string, unknown>[];
+    expect(entries.filter((entry) => 'resolved' in entry)).toEqual([]);
+  });
+
+  it('pins contents, and needs no install script', () => {
+    for (const [path, entry] of Object.entries(packages) as [string, Record<string, unknown>][]) {
+      if (path === '') continue;
+      expect(entry.integrity, path).toMatch(/^sha512-/);
+      expect(entry, path).not.toHaveProperty('hasInstallScript');
+    }
+  });
+
+  it('belongs to this manifest', () => {
+    const own = packages[''] as Record<string, unknown>;
+    for (const key of ['version', 'dependencies', 'devDependencies', 'peerDependencies']) {
+      expect(own[key], key).toEqual(manifest[key]);
+    }
+  });
+});
+
+describe('what is published', () => {
+  it('holds every file that the manifest promises, and nothing else of the project', () => {
+    // --ignore-scripts: dist/ was built before the tests, and must not change under their feet.
+    const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+    const output = execFileSync('npm', args, { cwd: projectRoot, encoding: 'utf8', stdio: 'pipe' });
+    const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }];
+    const paths = files.map(({ path }) => path);
+
+    const entries = exported.map((path) => (path === '.' ? 'index' : path.slice(2)));
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        ...entries.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]),
+        ...['dist/cli/main.js', 'README.md', 'CHANGELOG.md', 'LICENSE', 'package.json'],
+      ]),
+    );
+    const roots = new Set(paths.map((path) => path.split('/')[0]));
+    const welcome = ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE', 'package.json'];
+    expect([...roots].filter((name) => !welcome.includes(name ?? ''))).toEqual([]);
+    expect(paths.filter((path) => /\/\.|\.d\.ts\.map$|\.test\./.test(path))).toEqual([]);
+  });
+});
+
+describe('an entry point', () => {
+  /** Imports it by the package's own name in a fresh process; returns the npm packages loaded. */
+  async function packagesLoadedBy(specifier: string): Promise<string[]> {
+    const recorder = join(import.meta.dirname, 'records-imports.mjs');
+    const { stdout } = await promisify(execFile)(process.execPath, [recorder, specifier], {
+      cwd: projectRoot,
+    });
+    return JSON.parse(stdout) as string[];
+  }
+
+  it.each(['tenure', 'tenure/memory', 'tenure/testing'])(
+    '%s loads no store client and no command line parser',
+    async (specifier) => {
+      expect(await packagesLoadedBy(specifier)).toEqual([]);
+    },
+  );
+
+  it('is not judged by a recorder that sees nothing', async () => {
+    expect(await packagesLoadedBy('commander')).toEqual(['commander']);
+    expect(await packagesLoadedBy('pg')).toContain('pg');
+  });
+});
