@@ -67,4 +67,6 @@ export interface FencePromises {
   readonly atomicWithEffect: boolean;
   /** What the installed terms survive. */
   readonly durability: 'process' | 'crash';
+  /** Whether several transactions of one term and holder may be open side by side, or wait for each other. */
+  readonly writersOfOneTerm: 'concurrent' | 'serial';
 }

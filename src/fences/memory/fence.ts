@@ -27,6 +27,7 @@ class FenceInMemory implements MemoryFence {
     resource: 'memory',
     atomicWithEffect: true,
     durability: 'process',
+    writersOfOneTerm: 'concurrent',
   };
   readonly resource: MemoryResource;
   #closed = false;

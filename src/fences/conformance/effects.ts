@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { assertStale, freshName, outcomeOf, succeeded, tokenOf } from './scenario.js';
+import type { FenceCase } from './subject.js';
+
+/** What a refusal or a failure leaves behind (nothing), and effects that are recorded once. */
+export const effectCases: readonly FenceCase[] = [
+  {
+    id: 'refusal-leaves-nothing',
+    title: 'drops what was written before a refused check, and changes nothing itself',
+    async run({ fence, other, transaction, write, read }) {
+      const name = freshName('refusal');
+      const owner = tokenOf(name, 5);
+      await fence.claim(owner);
+      const stale = transaction(async (open) => {
+        await write(open, name, 'too early');
+        await other.recordOnce(open, name, 'key', 1);
+        await other.check(open, tokenOf(name, 4));
+      });
+      await assertStale(stale, 4, 5);
+      assert.equal(await read(name), undefined);
+      assert.equal(await fence.installedTerm(name), 5);
+      const recorded = await fence.transaction(owner, (open) =>
+        fence.recordOnce(open, name, 'key', 1),
+      );
+      assert.equal(recorded, true, 'a refused transaction left its record');
+    },
+  },
+  {
+    id: 'failed-work-leaves-nothing',
+    title: "passes on the work's own error and leaves neither its writes nor its term",
+    async run({ fence, other, write, read }) {
+      const name = freshName('failure');
+      const failure = new Error('the work failed');
+      const attempt = fence.transaction(tokenOf(name, 5), async (open) => {
+        await write(open, name, 'half');
+        throw failure;
+      });
+      const outcome = await outcomeOf(attempt);
+      assert.ok('error' in outcome && outcome.error === failure, 'not the error of the work');
+      assert.equal(await read(name), undefined);
+      assert.equal(await other.installedTerm(name), undefined);
+      await other.claim(tokenOf(name, 4));
+    },
+  },
+  {
+    id: 'transaction-returns-the-result',
+    title: 'returns what the work returned, after the commit',
+    async run({ fence, write, read }) {
+      const name = freshName('result');
+      const result = await fence.transaction(tokenOf(name, 5), async (open) => {
+        await write(open, name, 'committed');
+        return 42;
+      });
+      assert.equal(result, 42);
+      assert.equal(await read(name), 'committed');
+    },
+  },
+  {
+    id: 'record-once',
+    title: 'says once per scope, key and number that an effect is new',
+    async run({ fence, other }) {
+      const scope = freshName('record');
+      const token = tokenOf(scope, 5);
+      const record = async (handle: typeof fence, ...effect: [string, string, number]) =>
+        await handle.transaction(token, (open) => handle.recordOnce(open, ...effect));
+      assert.equal(await record(fence, scope, 'key', 1), true);
+      assert.equal(await record(other, scope, 'key', 1), false);
+      assert.equal(await record(fence, scope, 'key', 1), false);
+      assert.equal(await record(other, scope, 'key', 2), true);
+      assert.equal(await record(fence, scope, 'KEY', 1), true);
+      assert.equal(await record(fence, `${scope}/b`, 'key', 1), true);
+      assert.equal(await record(fence, scope, 'key', Number.MAX_SAFE_INTEGER), true);
+      const twice = await fence.transaction(token, async (open) => [
+        await fence.recordOnce(open, scope, 'twice', 1),
+        await fence.recordOnce(open, scope, 'twice', 1),
+      ]);
+      assert.deepEqual(twice, [true, false]);
+    },
+  },
+  {
+    id: 'record-rolls-back',
+    title: 'forgets a record whose transaction was rolled back',
+    async run({ fence, other }) {
+      const scope = freshName('rollback');
+      const token = tokenOf(scope, 5);
+      const attempt = fence.transaction(token, async (open) => {
+        assert.equal(await fence.recordOnce(open, scope, 'key', 1), true);
+        throw new Error('rolled back');
+      });
+      await outcomeOf(attempt);
+      const again = await other.transaction(token, (open) =>
+        other.recordOnce(open, scope, 'key', 1),
+      );
+      assert.equal(again, true);
+    },
+  },
+  {
+    id: 'record-raced',
+    title: 'lets one of several simultaneous records of an effect commit as new',
+    async run({ fence, other }) {
+      const scope = freshName('raced');
+      const token = tokenOf(scope, 5);
+      await fence.claim(token);
+      const attempts = [fence, other, fence].map((handle) =>
+        outcomeOf(handle.transaction(token, (open) => handle.recordOnce(open, scope, 'key', 1))),
+      );
+      const outcomes = await Promise.all(attempts);
+      const applied = outcomes.filter(
+        (outcome) => succeeded(outcome) && 'value' in outcome && outcome.value,
+      );
+      assert.equal(applied.length, 1, 'the effect was applied twice, or never');
+    },
+  },
+];

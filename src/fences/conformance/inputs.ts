@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { highestTerm } from '../../coordinators/index.js';
+import { ClosedError, OptionError } from '../../errors/index.js';
+import type { FencingToken } from '../contract.js';
+import { freshName, outcomeOf, tokenOf } from './scenario.js';
+import type { FenceCase } from './subject.js';
+
+async function assertRejects(
+  attempt: Promise<unknown>,
+  expected: typeof OptionError | typeof ClosedError,
+  what: string,
+): Promise<void> {
+  const outcome = await outcomeOf(attempt);
+  assert.ok('error' in outcome, `${what} was accepted`);
+  assert.ok(outcome.error instanceof expected, `${what}: ${outcome.error}`);
+}
+
+/** Bad input, and the end. */
+export const inputCases: readonly FenceCase[] = [
+  {
+    id: 'bad-tokens-refused',
+    title: 'refuses terms, names and holders that are none, and installs nothing for them',
+    async run({ fence, transaction }) {
+      const name = freshName('bad');
+      const good = tokenOf(name, 5);
+      const badTerms = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, highestTerm + 1, '6'];
+      const badTokens = [
+        ...badTerms.map((term) => ({ ...good, term })),
+        ...['', '/', 'a//b', '../up', 'nul\0', 'n'.repeat(256), 7].map((bad) => ({
+          ...good,
+          name: bad,
+        })),
+        ...['worker', undefined, { digest: 'short' }].map((holder) => ({ ...good, holder })),
+      ] as unknown as FencingToken[];
+      for (const bad of badTokens) {
+        const what = `${String(bad.name).slice(0, 20)}, ${bad.term}`;
+        await assertRejects(fence.claim(bad), OptionError, what);
+        await assertRejects(
+          fence.transaction(bad, async () => {}),
+          OptionError,
+          what,
+        );
+        await assertRejects(
+          transaction((open) => fence.check(open, bad)),
+          OptionError,
+          what,
+        );
+      }
+      assert.equal(await fence.installedTerm(name), undefined);
+    },
+  },
+  {
+    id: 'bad-effects-refused',
+    title: 'refuses scopes, keys and numbers that are none',
+    async run({ fence, transaction }) {
+      const scope = freshName('bad');
+      const bad: [string, string, number][] = [
+        ['', 'key', 1],
+        [scope, '', 1],
+        [scope, 'nul\0', 1],
+        [scope, 'k'.repeat(1025), 1],
+        [scope, 'key', -1],
+        [scope, 'key', 0.5],
+        [scope, 'key', 2 ** 53],
+      ];
+      for (const effect of bad) {
+        const attempt = transaction((open) => fence.recordOnce(open, ...effect));
+        await assertRejects(attempt, OptionError, `effect ${String(effect).slice(0, 60)}`);
+      }
+    },
+  },
+  {
+    id: 'holder-nonce-not-shown',
+    title: "never puts a holder's nonce into a refusal",
+    async run({ fence }) {
+      const name = freshName('secret');
+      const token = tokenOf(name, 5);
+      await fence.claim(tokenOf(name, 6));
+      const outcome = await outcomeOf(fence.claim(token));
+      assert.ok('error' in outcome && outcome.error instanceof Error);
+      const [, nonce] = token.holder.wire.split(':');
+      const shown = `${outcome.error.message}${outcome.error.stack}${JSON.stringify(outcome.error)}`;
+      assert.ok(!shown.includes(String(nonce)), 'the nonce is in the error');
+    },
+  },
+  {
+    id: 'close-is-final',
+    title: 'refuses everything after close, which may be called twice, and spares other handles',
+    async run({ fence, other, transaction }) {
+      const name = freshName('closed');
+      const token = tokenOf(name, 5);
+      await fence.claim(token);
+      await Promise.all([fence.close(), fence.close()]);
+      await fence.close();
+      await assertRejects(fence.claim(token), ClosedError, 'claim');
+      await assertRejects(
+        fence.transaction(token, async () => {}),
+        ClosedError,
+        'transaction',
+      );
+      await assertRejects(fence.installedTerm(name), ClosedError, 'installedTerm');
+      await assertRejects(
+        transaction((open) => fence.check(open, token)),
+        ClosedError,
+        'check',
+      );
+      const record = transaction((open) => fence.recordOnce(open, name, 'key', 1));
+      await assertRejects(record, ClosedError, 'recordOnce');
+      assert.equal(await other.installedTerm(name), 5);
+    },
+  },
+];

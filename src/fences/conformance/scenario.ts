@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { Holder } from '../../coordinators/index.js';
+import { StaleTermError } from '../../errors/index.js';
+import { realRuntime, sleep } from '../../time/index.js';
+import type { FencingToken } from '../contract.js';
+
+/** A name that no other case uses, so that cases may share a resource. */
+export function freshName(stem: string): string {
+  return `conformance/${stem}-${realRuntime.randomHex(6)}`;
+}
+
+/** A token of a holder that is nobody else: a new nonce each time, even for the same id. */
+export function tokenOf(name: string, term: number, id = 'worker'): FencingToken {
+  return { name, term, holder: Holder.create(id, realRuntime) };
+}
+
+/** Asserts that `attempt` rejects as stale and names both terms. */
+export async function assertStale(
+  attempt: Promise<unknown>,
+  term: number,
+  installedTerm: number,
+): Promise<void> {
+  const outcome = await outcomeOf(attempt);
+  assert.ok('error' in outcome, `a write with term ${term} passed over term ${installedTerm}`);
+  assert.ok(outcome.error instanceof StaleTermError, `not a StaleTermError: ${outcome.error}`);
+  assert.equal(outcome.error.term, term);
+  assert.equal(outcome.error.installedTerm, installedTerm);
+}
+
+export type Outcome<Value> = { readonly value: Value } | { readonly error: unknown };
+
+export async function outcomeOf<Value>(promise: Promise<Value>): Promise<Outcome<Value>> {
+  return await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+export function succeeded(outcome: Outcome<unknown>): boolean {
+  return 'value' in outcome;
+}
+
+/** Long enough for a statement that need not wait, short enough to be waited out in each case that expects a wait. */
+const patienceMs = 250;
+
+/** Whether `promise` settles without anybody else moving. It is only a hint on a slow machine, so never assert on it. */
+export async function settlesSoon(promise: Promise<unknown>): Promise<boolean> {
+  const settled = outcomeOf(promise).then(() => true);
+  return await Promise.race([settled, sleep(realRuntime, patienceMs).then(() => false)]);
+}
+
+/** A point in the middle of a piece of work: the work stops at `pass`, the test waits for `reached` and calls `open`. */
+export class Gate {
+  readonly reached: Promise<void>;
+  readonly #opened: Promise<void>;
+  #reach: () => void = () => {};
+  #open: () => void = () => {};
+
+  constructor() {
+    this.reached = new Promise((resolve) => {
+      this.#reach = resolve;
+    });
+    this.#opened = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  async pass(): Promise<void> {
+    this.#reach();
+    await this.#opened;
+  }
+
+  open(): void {
+    this.#open();
+  }
+}

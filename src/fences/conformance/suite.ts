@@ -1,0 +1,47 @@
+import { effectCases } from './effects.js';
+import { inputCases } from './inputs.js';
+import { raceCases } from './races.js';
+import type { FenceCase, FenceSubject, TestRunner } from './subject.js';
+import { termCases } from './terms.js';
+
+/** Every requirement on a fence. Each case uses names of its own, so a resource may be shared and reused. */
+export const fenceCases: readonly FenceCase[] = [
+  ...termCases,
+  ...raceCases,
+  ...effectCases,
+  ...inputCases,
+];
+
+/**
+ * Registers the whole suite with a test runner:
+ *
+ * ```ts
+ * import { describe, it } from 'vitest';
+ * registerFenceConformance('my fence', openSubject, { describe, it });
+ * ```
+ *
+ * @param open makes a fresh subject for each case; the suite closes it.
+ */
+export function registerFenceConformance<Transaction>(
+  title: string,
+  open: () => Promise<FenceSubject<Transaction>>,
+  runner: TestRunner,
+): void {
+  runner.describe(title, () => {
+    for (const one of fenceCases) {
+      runner.it(`${one.title} [${one.id}]`, async () => await runCase(one, open));
+    }
+  });
+}
+
+async function runCase<Transaction>(
+  one: FenceCase,
+  open: () => Promise<FenceSubject<Transaction>>,
+): Promise<void> {
+  const subject = await open();
+  try {
+    await one.run(subject);
+  } finally {
+    await subject.close();
+  }
+}
