@@ -101,6 +101,17 @@ export class MemoryClient {
     return unsubscribe;
   }
 
+  onConnectionLost(lost: () => void): Unsubscribe {
+    this.throwIfClosed();
+    const leave = this.#store.onConnectionLost(lost);
+    const unsubscribe = () => {
+      leave();
+      this.#watches.delete(unsubscribe);
+    };
+    this.#watches.add(unsubscribe);
+    return unsubscribe;
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const unsubscribe of [...this.#watches]) unsubscribe();

@@ -134,6 +134,10 @@ class MemoryCoordinator implements Coordinator {
     return this.#client.watch(checkGroup(group), wake);
   }
 
+  onConnectionLost(lost: () => void): Unsubscribe {
+    return this.#client.onConnectionLost(lost);
+  }
+
   async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
     validateName(name);
     return this.#client.call('readDocument', checkTimeout(call), () =>

@@ -1,4 +1,4 @@
-import type { Unsubscribe } from '../../events/index.js';
+import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { elapsedMs, type Instant, type Runtime, realRuntime } from '../../time/index.js';
 import type { StoredDocument } from '../contract.js';
 import { validateName } from '../names.js';
@@ -26,6 +26,7 @@ export class MemoryStore {
   lastTerm = 0;
   readonly #startedAt: Instant;
   readonly #watchers: Watchers;
+  readonly #connections = new Emitter<{ lost: undefined }>();
 
   constructor(options: MemoryStoreOptions = {}) {
     this.runtime = options.runtime ?? realRuntime;
@@ -54,6 +55,11 @@ export class MemoryStore {
   /** @internal Calls `wake` at once when a name of the group became free. */
   watch(group: string, wake: Wake): Unsubscribe {
     return this.#watchers.add(group, wake);
+  }
+
+  /** @internal Calls `lost` when the store restarts: what was connected to it is not any more. */
+  onConnectionLost(lost: () => void): Unsubscribe {
+    return this.#connections.on('lost', lost);
   }
 
   /** @internal After an operation: wakes the watchers of `freed` names and follows the deadlines that moved. */
@@ -90,6 +96,7 @@ export class MemoryStore {
       this.documents.clear();
       this.lastTerm = 0;
     }
+    this.#connections.emit('lost', undefined);
     this.#watchers.wake(undefined);
     this.#watchers.rearm();
   }
