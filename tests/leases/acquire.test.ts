@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { OptionError } from '../../src/errors/index.js';
+import { createFixture, defined } from './fixture.js';
+
+describe('acquiring', () => {
+  it('says that somebody else holds the name by a value, not by an error', async () => {
+    const { process } = createFixture();
+    await process('a').leases.acquire('payments');
+    expect(await process('b').leases.acquire('payments')).toBeUndefined();
+  });
+
+  it('answers each name of a batch for itself, in order', async () => {
+    const { process, store } = createFixture();
+    const first = process('a').leases;
+    await first.acquire('two');
+    store.overwriteRecord('three', 'foreign');
+    const outcomes = await process('b').leases.acquireMany(['one', 'two', 'three', 'four']);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      'granted',
+      'held',
+      'failed',
+      'granted',
+    ]);
+    expect(outcomes[1]).toMatchObject({ current: { name: 'two', holder: { id: 'a' } } });
+    expect(outcomes[2]).toMatchObject({ error: { code: 'TENURE_RECORD_CORRUPT' } });
+  });
+
+  it('takes back what a lost reply may have granted', async () => {
+    const { process, runtime } = createFixture();
+    const { leases, link } = process('a');
+    link.disturb('reply', 'drop', { operation: 'acquire', count: 1 });
+    const failed = leases.acquire('payments').catch((error: unknown) => error);
+    expect(await runtime.advanceUntil(failed)).toMatchObject({ code: 'TENURE_OUTCOME_UNKNOWN' });
+    await runtime.settle();
+    expect(await process('b').leases.acquire('payments')).toBeDefined();
+  });
+
+  it('never returns a grant that is past its deadline already: it is released, tried again, and then refused by name', async () => {
+    const { process, runtime, store } = createFixture();
+    const { leases, link } = process('a', {
+      ttlMs: 300,
+      renewEveryMs: 100,
+      attemptTimeoutMs: 99,
+      giveUpAfterMs: 101,
+    });
+    link.disturb('reply', 'hold', { operation: 'acquire' });
+    const outcome = leases.acquire('payments').catch((error: unknown) => error);
+    runtime.freeze(150);
+    link.flush();
+    const answer = await runtime.advanceUntil(outcome);
+    expect(answer).not.toBeUndefined();
+    expect(leases.live).toEqual([]);
+    await runtime.advance(1_000);
+    expect(store.records.get('payments')).toBeUndefined();
+  });
+
+  it('gives the same process a new term when it comes back after its lease expired', async () => {
+    const { process, runtime } = createFixture();
+    const { leases } = process('a');
+    const first = defined(await leases.acquire('payments'));
+    runtime.freeze(31_000);
+    expect(first.state).toBe('lost');
+    expect(defined(await leases.acquire('payments')).term).toBeGreaterThan(first.term);
+  });
+
+  it('jumps above a term seen at the resource, and refuses an absurd one', async () => {
+    const { process } = createFixture();
+    const { leases } = process('a');
+    const above = Date.UTC(2030, 0, 1);
+    expect(defined(await leases.acquire('x', { above })).term).toBe(above + 1);
+    await expect(leases.acquire('y', { above: Number.MAX_SAFE_INTEGER })).rejects.toBeInstanceOf(
+      OptionError,
+    );
+  });
+});
+
+describe('waiting', () => {
+  it('takes a name as soon as it is released', async () => {
+    const { process, runtime } = createFixture();
+    const lease = defined(await process('a').leases.acquire('payments'));
+    const waiting = process('b').leases.acquire('payments', { waitMs: 60_000 });
+    await runtime.advance(1_234);
+    await lease.release();
+    const next = defined(await waiting);
+    expect(runtime.now().monotonicMs).toBeLessThan(1_300);
+    expect(next.term).toBeGreaterThan(lease.term);
+  });
+
+  it('takes the name of a crashed owner within 250 ms of its expiry', async () => {
+    const { process, runtime } = createFixture();
+    const a = process('a');
+    await a.leases.acquire('payments');
+    a.link.cut();
+    const next = await runtime.advanceUntil(
+      process('b').leases.acquire('payments', { waitMs: 60_000 }),
+    );
+    expect(next).toBeDefined();
+    expect(runtime.now().monotonicMs).toBeGreaterThanOrEqual(30_000);
+    expect(runtime.now().monotonicMs).toBeLessThan(30_250);
+  });
+
+  it('ends with undefined when the time is up', async () => {
+    const { process, runtime } = createFixture();
+    await process('a').leases.acquire('payments');
+    const waiting = process('b').leases.acquire('payments', { waitMs: 5_000 });
+    expect(await runtime.advanceUntil(waiting)).toBeUndefined();
+    expect(runtime.now().monotonicMs).toBe(5_000);
+  });
+
+  it('goes on through a store that cannot be reached, and reports it when the time is up', async () => {
+    const { process, runtime } = createFixture();
+    const b = process('b');
+    b.link.cut();
+    const failed = b.leases.acquire('payments', { waitMs: 5_000 }).catch((error: unknown) => error);
+    expect(await runtime.advanceUntil(failed)).toMatchObject({ code: 'TENURE_UNREACHABLE' });
+    const waiting = b.leases.acquire('payments', { waitMs: 60_000 });
+    await runtime.advance(3_000);
+    b.link.heal();
+    expect(await runtime.advanceUntil(waiting)).toBeDefined();
+  });
+
+  it('does not wait when waiting cannot help', async () => {
+    const { process, store } = createFixture();
+    store.overwriteRecord('payments', 'foreign');
+    const { leases } = process('a');
+    await expect(leases.acquire('payments', { waitMs: 60_000 })).rejects.toMatchObject({
+      code: 'TENURE_RECORD_CORRUPT',
+    });
+    await expect(leases.acquire('', { waitMs: 60_000 })).rejects.toBeInstanceOf(OptionError);
+    await expect(leases.acquire('payments', { waitMs: -1 })).rejects.toBeInstanceOf(OptionError);
+  });
+
+  it('can be aborted at any moment and leaves nothing behind', async () => {
+    for (const abortAtMs of [0, 1, 999, 1_000, 1_001, 4_000]) {
+      const { process, runtime } = createFixture();
+      const lease = defined(await process('a').leases.acquire('payments'));
+      const controller = new AbortController();
+      const b = process('b').leases;
+      const waiting = b
+        .acquire('payments', { waitMs: 60_000, signal: controller.signal })
+        .catch((error: unknown) => error);
+      runtime.setTimer(1_000, () => void lease.release());
+      runtime.setTimer(abortAtMs, () => controller.abort(new Error('changed my mind')));
+      await runtime.advance(5_000);
+      const answer = await waiting;
+      if (b.live.length === 0) {
+        expect(answer).toMatchObject({ message: 'changed my mind' });
+        expect(
+          (await b.read('payments'))?.state === 'held' && b.live.length === 0 && abortAtMs > 1_000,
+        ).toBe(false);
+      }
+      await b.close();
+      await runtime.advance(60_000);
+      expect(runtime.pendingTimerCount).toBe(0);
+    }
+  });
+});
