@@ -1,0 +1,66 @@
+import { StoreMisconfiguredError } from '../../errors/index.js';
+
+/** What a server says about itself, as far as tenure's promises depend on it. */
+export interface RedisFacts {
+  readonly version: string;
+  /** New at every start of the server, so it tells whether two addresses lead to one server. */
+  readonly runId: string;
+  readonly role: string;
+  /** 0: without limit. */
+  readonly maxmemoryBytes: number;
+  readonly maxmemoryPolicy: string;
+  /** Whether an append-only file is kept; how often it reaches the disk, INFO does not say. */
+  readonly appendOnlyFile: boolean;
+  /** Whether the last write to that file and the last snapshot went well. */
+  readonly persistenceHealthy: boolean;
+}
+
+/** Only 7.0.15 has been run; below 7.0 scripts report errors in another form and PEXPIRE has no GT. */
+const smallestMajorVersion = 7;
+
+/** Reads the reply of `INFO`. */
+export function parseFacts(info: string): RedisFacts {
+  const fields = new Map<string, string>();
+  for (const line of info.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  const field = (name: string): string => fields.get(name) ?? '';
+  return {
+    version: field('redis_version'),
+    runId: field('run_id'),
+    role: field('role'),
+    maxmemoryBytes: Number(field('maxmemory') || 0),
+    maxmemoryPolicy: field('maxmemory_policy'),
+    appendOnlyFile: field('aof_enabled') === '1',
+    persistenceHealthy:
+      field('aof_last_write_status') !== 'err' && field('rdb_last_bgsave_status') !== 'err',
+  };
+}
+
+/**
+ * Refuses a server on which no lease could be trusted.
+ *
+ * A field that is missing (some services hide them) proves nothing and is passed over.
+ *
+ * @throws {StoreMisconfiguredError} naming the setting, its value and the remedy.
+ */
+export function assertUsable(facts: RedisFacts, address: string): void {
+  const major = Number.parseInt(facts.version, 10);
+  if (major < smallestMajorVersion) {
+    throw new StoreMisconfiguredError(
+      `${address} runs Redis ${facts.version}: use ${smallestMajorVersion}.0 or later.`,
+    );
+  }
+  if (facts.role !== '' && facts.role !== 'master') {
+    throw new StoreMisconfiguredError(
+      `${address} is a replica (role:${facts.role}), which forgets or invents leases: point the URL at the master.`,
+    );
+  }
+  const evicts = facts.maxmemoryPolicy !== '' && facts.maxmemoryPolicy !== 'noeviction';
+  if (facts.maxmemoryBytes > 0 && evicts) {
+    throw new StoreMisconfiguredError(
+      `${address} may evict live leases: maxmemory is ${facts.maxmemoryBytes} bytes and maxmemory-policy is ${facts.maxmemoryPolicy}. Set maxmemory-policy to noeviction.`,
+    );
+  }
+}

@@ -1,0 +1,252 @@
+import {
+  ClosedError,
+  OptionError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  TenureError,
+  UnreachableError,
+} from '../../errors/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
+import { assertUsable, parseFacts, type RedisFacts } from './checks.js';
+import type { RedisSource } from './client.js';
+import { replyCode, replyError, replyMeaning } from './errors.js';
+import { Link } from './link.js';
+import { Retries } from './retries.js';
+import type { RedisScript } from './script.js';
+
+export interface RedisConnectionOptions {
+  readonly runtime?: Runtime;
+  /** How long connecting, logging in and checking the server may take together. Default 2,000 ms. */
+  readonly connectTimeoutMs?: number;
+}
+
+export interface RedisConnectionEvents {
+  /** Connected and checked. `facts` is absent if the server does not let us ask (see `warning`). */
+  connected: { readonly address: string; readonly facts: RedisFacts | undefined };
+  disconnected: { readonly address: string; readonly reason: string };
+  /** Something a person should know that stops nothing. */
+  warning: { readonly address: string; readonly message: string };
+}
+
+/** A socket that does not live this long is not replaced at once: something closes them as fast as we open them. */
+const shortestLinkMs = 100;
+/** `storeCode` of a request that the server executed after its deadline, and so refused. */
+export const tooLateCode = 'TOOLATE';
+
+/**
+ * A connection to one Redis server that replaces its socket when it must, and runs scripts under deadlines.
+ *
+ * - Every call settles within its `timeoutMs`. Concurrent calls share the socket, pipelined.
+ * - A call that was not answered in time gives up the socket; other calls in flight on it have an unknown outcome.
+ * - A server is checked (role, eviction, version) after each connect, before anything else is sent to it.
+ * - A script carries the server time after which it must not run, from an estimate that each reply refreshes.
+ *
+ * It connects at the first call, again at once when a socket is lost, and then only while somebody waits for it.
+ */
+export class RedisConnection implements EventSource<RedisConnectionEvents> {
+  readonly #source: RedisSource;
+  readonly #runtime: Runtime;
+  readonly #connectTimeoutMs: number;
+  readonly #backoff: Backoff;
+  readonly #events = new Emitter<RedisConnectionEvents>();
+  readonly #closing = new AbortController();
+  #link: Link | undefined;
+  #attempt: Promise<void> | undefined;
+  /** Why the last attempt to connect failed; `undefined` after a success. */
+  #failure: TenureError | undefined;
+  #nextAttemptAtMs = 0;
+
+  constructor(source: RedisSource, options: RedisConnectionOptions = {}) {
+    this.#source = source;
+    this.#runtime = options.runtime ?? realRuntime;
+    this.#connectTimeoutMs = options.connectTimeoutMs ?? 2_000;
+    this.#backoff = new Backoff(this.#runtime, { firstMs: 50, limitMs: 1_000 });
+  }
+
+  get address(): string {
+    return this.#source.address;
+  }
+
+  on<Name extends keyof RedisConnectionEvents>(
+    name: Name,
+    listener: (event: RedisConnectionEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  /**
+   * Runs a script and resolves with the value its body returned.
+   *
+   * What was certainly not executed and may pass is tried again while there is time; all else settles the call:
+   *
+   * @throws {UnreachableError} Not executed: no connection in time. @throws {OutcomeUnknownError} Sent, not answered.
+   * @throws {StoreRefusedError} Answered, not executed ({@link tooLateCode} if it arrived after its deadline).
+   * @throws {StoreMisconfiguredError} See `checks.ts`. @throws {ClosedError} @throws {OptionError} No ioredis here.
+   */
+  async run(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs: number,
+  ): Promise<unknown> {
+    const deadlineMs = this.#nowMs() + timeoutMs;
+    const retries = new Retries(this.#runtime, deadlineMs);
+    for (;;) {
+      const link = await this.#untilLink(deadlineMs, script.name);
+      try {
+        const outcome = await this.#runOn(link, script, keys, args, deadlineMs);
+        if ('value' in outcome) return outcome.value;
+        if (!retries.afterTooLate()) throw this.#tooLate(script);
+      } catch (error) {
+        if (error instanceof UnreachableError) continue;
+        if (replyCode(error) === undefined) throw error;
+        const pauseMs = retries.pauseAfter(error as Error);
+        if (replyMeaning(error as Error) === 'reconnect') link.end('it takes no writes');
+        if (pauseMs === undefined) throw replyError(error as Error, script.name, this.address);
+        await sleep(this.#runtime, pauseMs, this.#closing.signal);
+      }
+    }
+  }
+
+  /** Once, by its digest; again with its text if the server does not know that. */
+  async #runOn(
+    link: Link,
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    deadlineMs: number,
+  ): Promise<{ value: unknown } | { tooLate: true }> {
+    const rest = [keys.length, ...keys, link.clock.serverMsBefore(deadlineMs), ...args];
+    const sentAtMs = this.#nowMs();
+    let reply: unknown;
+    try {
+      reply = await link.call('EVALSHA', [script.sha, ...rest], script.name, deadlineMs);
+    } catch (error) {
+      if (replyCode(error) !== 'NOSCRIPT') throw error;
+      reply = await link.call('EVAL', [script.lua, ...rest], script.name, deadlineMs);
+    }
+    const [serverMs, verdict, value] = reply as [string, string, unknown];
+    link.clock.observe(Number(serverMs), sentAtMs, this.#nowMs());
+    return verdict === 'done' ? { value } : { tooLate: true };
+  }
+
+  #tooLate(script: RedisScript): StoreRefusedError {
+    return new StoreRefusedError(
+      tooLateCode,
+      `${script.name} reached ${this.address} after its deadline and was not executed. Allow it more time.`,
+    );
+  }
+
+  /** The live link, or the next one that comes up before the deadline. */
+  async #untilLink(deadlineMs: number, what: string): Promise<Link> {
+    for (;;) {
+      if (this.#closing.signal.aborted) throw new ClosedError(`the connection to ${this.address}`);
+      if (this.#link?.alive) return this.#link;
+      const remainingMs = deadlineMs - this.#nowMs();
+      if (this.#attempt === undefined) this.#throwIfPointless();
+      if (remainingMs <= 0) throw this.#unreachable(what);
+      await this.#settledOrTimeout(this.#startAttempt(), remainingMs);
+      this.#throwIfPointless();
+    }
+  }
+
+  /** Waiting does not help against a wrong password or a missing package: whoever asks learns it at once. */
+  #throwIfPointless(): void {
+    const failure = this.#failure;
+    if (failure instanceof OptionError) throw failure;
+    if (failure instanceof StoreMisconfiguredError && this.#nowMs() < this.#nextAttemptAtMs)
+      throw new StoreMisconfiguredError(failure.message);
+  }
+
+  #unreachable(what: string): UnreachableError {
+    return new UnreachableError(
+      `${what} was not sent: no connection to ${this.address} in time. ${this.#failure?.message ?? ''}`.trimEnd(),
+      this.#failure,
+    );
+  }
+
+  async #settledOrTimeout(attempt: Promise<void>, timeoutMs: number): Promise<void> {
+    const waiting = new AbortController();
+    const stop = () => waiting.abort();
+    await Promise.race([attempt, sleep(this.#runtime, timeoutMs, waiting.signal)]);
+    stop();
+  }
+
+  /** One attempt at a time, not before its back-off is over. It never rejects; see `#failure`. */
+  #startAttempt(): Promise<void> {
+    this.#attempt ??= this.#connect().finally(() => {
+      this.#attempt = undefined;
+    });
+    return this.#attempt;
+  }
+
+  async #connect(): Promise<void> {
+    const { signal } = this.#closing;
+    await sleep(this.#runtime, Math.max(0, this.#nextAttemptAtMs - this.#nowMs()), signal);
+    if (signal.aborted) return;
+    try {
+      const deadlineMs = this.#nowMs() + this.#connectTimeoutMs;
+      const link = await Link.open(this.#source, this.#runtime, this.#connectTimeoutMs, signal);
+      link.onEnd((reason) => this.#linkEnded(link, reason));
+      await this.#check(link, deadlineMs);
+    } catch (error) {
+      this.#failure = error instanceof TenureError ? error : new UnreachableError(String(error));
+      this.#nextAttemptAtMs = this.#nowMs() + this.#backoff.nextMs();
+    }
+  }
+
+  /** Nothing may be granted before this is through. */
+  async #check(link: Link, deadlineMs: number): Promise<void> {
+    const sentAtMs = this.#nowMs();
+    try {
+      const [time, info] = await Promise.all([
+        link.call('TIME', [], 'TIME', deadlineMs),
+        link.call('INFO', [], 'INFO', deadlineMs).catch((error: Error) => this.#infoDenied(error)),
+      ]);
+      const [seconds, microseconds] = time as [string, string];
+      const serverMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+      link.clock.observe(serverMs, sentAtMs, this.#nowMs());
+      const facts = info === undefined ? undefined : parseFacts(String(info));
+      if (facts !== undefined) assertUsable(facts, this.address);
+      this.#link = link;
+      this.#failure = undefined;
+      this.#backoff.reset();
+      this.#nextAttemptAtMs = this.#nowMs() + shortestLinkMs;
+      this.#events.emit('connected', { address: this.address, facts });
+    } catch (error) {
+      link.end('the server was not accepted');
+      throw replyCode(error) === undefined
+        ? error
+        : replyError(error as Error, 'the first question', this.address);
+    }
+  }
+
+  #infoDenied(error: Error): undefined {
+    if (replyCode(error) !== 'NOPERM') throw error;
+    this.#events.emit('warning', {
+      address: this.address,
+      message:
+        'INFO is denied, so neither the role nor maxmemory-policy could be checked: it must be a master with noeviction',
+    });
+  }
+
+  #linkEnded(link: Link, reason: string): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#events.emit('disconnected', { address: this.address, reason });
+    // At once, so that the next call finds a connection; if that fails, the next call tries again.
+    if (!this.#closing.signal.aborted) void this.#startAttempt();
+  }
+
+  #nowMs(): number {
+    return this.#runtime.now().monotonicMs;
+  }
+
+  /** Ends the socket and every call. Calls in flight have an unknown outcome; later ones are refused. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#link?.end('it was closed here');
+    await this.#attempt;
+  }
+}

@@ -1,0 +1,14 @@
+export type { RedisFacts } from './checks.js';
+export {
+  type DuplicableRedisClient,
+  type RedisClient,
+  type RedisSource,
+  redisSource,
+} from './client.js';
+export {
+  RedisConnection,
+  type RedisConnectionEvents,
+  type RedisConnectionOptions,
+  tooLateCode,
+} from './connection.js';
+export { defineScript, type RedisScript } from './script.js';

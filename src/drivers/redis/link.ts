@@ -1,0 +1,175 @@
+import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import type { Runtime, Timer } from '../../time/index.js';
+import type { RedisClient, RedisSource } from './client.js';
+import { ServerClock } from './clock.js';
+import { replyCode, replyError } from './errors.js';
+
+interface PendingCall {
+  readonly what: string;
+  settle(error: Error): void;
+}
+
+/**
+ * One socket to a server, from its opening to its end.
+ *
+ * A link never reconnects: what was sent on it and not answered when it ends has an unknown outcome, at once and for
+ * good. Every call settles by its own deadline even if the client library forgets it (ioredis#2193), and a call that
+ * misses its deadline ends the link: its late reply must not meet a later request, nor must a later request queue
+ * behind it.
+ */
+export class Link {
+  readonly address: string;
+  readonly clock = new ServerClock();
+  readonly #client: RedisClient;
+  readonly #runtime: Runtime;
+  readonly #pending = new Set<PendingCall>();
+  readonly #endListeners = new Set<(reason: string) => void>();
+  #endReason: string | undefined;
+  /** The last thing the client complained about: why a connection attempt failed. */
+  #complaint: Error | undefined;
+
+  private constructor(client: RedisClient, address: string, runtime: Runtime) {
+    this.#client = client;
+    this.address = address;
+    this.#runtime = runtime;
+    client.on('error', (error: Error) => {
+      this.#complaint = error;
+    });
+    client.on('end', () => this.end('the server closed the connection'));
+  }
+
+  /**
+   * Connects and logs in, within `timeoutMs`.
+   *
+   * @throws {UnreachableError} or, if the server turned us away, what `replyError` makes of its answer.
+   */
+  static async open(
+    source: RedisSource,
+    runtime: Runtime,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Link> {
+    const client = await source.open(Math.ceil(timeoutMs));
+    const link = new Link(client, source.address, runtime);
+    const abort = () => link.end('it was closed here');
+    signal.addEventListener('abort', abort);
+    const timer = runtime.setTimer(timeoutMs, () => link.end(`no answer within ${timeoutMs} ms`));
+    try {
+      await link.#connect(signal);
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+    }
+    return link;
+  }
+
+  #connect(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const fail = () => reject(this.#connectError());
+      this.#endListeners.add(fail);
+      const done = () => {
+        this.#endListeners.delete(fail);
+        // A refused SELECT is only complained about, and the connection would go on in database 0.
+        if (this.#complaint !== undefined) this.end(this.#complaint.message);
+        if (this.#endReason === undefined) resolve();
+        else fail();
+      };
+      if (signal.aborted) this.end('it was closed here');
+      // Its rejection says only "closed"; the reason came as an event before.
+      else this.#client.connect().then(done, () => this.end('the connection failed'));
+    });
+  }
+
+  #connectError(): Error {
+    const complaint = this.#complaint;
+    if (complaint !== undefined && replyCode(complaint) !== undefined)
+      return replyError(complaint, 'the login', this.address);
+    return new UnreachableError(
+      `could not connect to ${this.address}: ${complaint?.message ?? this.#endReason}. Check that the server runs and the address is right.`,
+      complaint,
+    );
+  }
+
+  get alive(): boolean {
+    return this.#endReason === undefined && this.#client.status === 'ready';
+  }
+
+  /** Calls `listener` once when the link ends; never if it ended before. */
+  onEnd(listener: (reason: string) => void): void {
+    this.#endListeners.add(listener);
+  }
+
+  onMessage(listener: (channel: string, message: string) => void): void {
+    this.#client.on('message', listener);
+  }
+
+  /**
+   * Sends one command and resolves with the reply. Calls made at the same time share the socket and do not wait for
+   * each other. Rejects with the client's own `ReplyError` if the server answers with an error.
+   *
+   * @throws {UnreachableError} if nothing was sent. @throws {OutcomeUnknownError} if no answer came by the deadline
+   * (`deadlineMs`, monotonic) or before the link ended.
+   */
+  call(
+    command: string,
+    args: (string | number)[],
+    what: string,
+    deadlineMs: number,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (!this.alive) {
+        reject(new UnreachableError(`${this.address} is not connected; ${what} was not sent`));
+        return;
+      }
+      let timer: Timer | undefined;
+      const finish = (): boolean => {
+        timer?.cancel();
+        return this.#pending.delete(pending);
+      };
+      const pending: PendingCall = {
+        what,
+        settle: (error) => {
+          if (finish()) reject(error);
+        },
+      };
+      this.#pending.add(pending);
+      const remainingMs = deadlineMs - this.#runtime.now().monotonicMs;
+      timer = this.#runtime.setTimer(Math.max(0, remainingMs), () =>
+        this.end(`${what} was not answered in time`),
+      );
+      this.#client.call(command, args).then(
+        (reply) => {
+          if (finish()) resolve(reply);
+        },
+        (error: Error) => this.#callFailed(pending, error),
+      );
+    });
+  }
+
+  #callFailed(pending: PendingCall, error: Error): void {
+    if (replyCode(error) !== undefined) pending.settle(error);
+    else if (/enableOfflineQueue/.test(error.message)) {
+      pending.settle(new UnreachableError(`${pending.what} was not sent to ${this.address}`));
+      // Half-closed: the client has not noticed yet, and would refuse the next call as well.
+      this.end('the socket takes nothing more');
+    } else pending.settle(this.#unknown(pending, 'the connection was lost'));
+  }
+
+  #unknown(pending: PendingCall, reason: string): OutcomeUnknownError {
+    return new OutcomeUnknownError(
+      `${pending.what} was sent to ${this.address}, and then ${reason}: it may or may not have been executed.`,
+    );
+  }
+
+  /** Ends the link and everything that waits on it. Safe to call twice. */
+  end(reason: string): void {
+    if (this.#endReason !== undefined) return;
+    this.#endReason = reason;
+    this.#client.disconnect();
+    // `disconnect` says goodbye and waits for the other side, which may be frozen, and still delivers what is buffered.
+    this.#client.stream?.destroy();
+    for (const pending of [...this.#pending]) pending.settle(this.#unknown(pending, reason));
+    for (const listener of [...this.#endListeners]) listener(reason);
+    this.#endListeners.clear();
+  }
+}

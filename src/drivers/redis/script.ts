@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that refuses to run after its request's deadline. Made by {@link defineScript}. */
+export interface RedisScript {
+  /** For messages, e.g. `acquire`. */
+  readonly name: string;
+  readonly lua: string;
+  readonly sha: string;
+}
+
+/**
+ * Wraps the body of a script with what all of ours share.
+ *
+ * - `ARGV[1]` is the server time in milliseconds from which on nothing may be executed; the driver adds it, so a body's
+ *   own arguments begin at `ARGV[2]`.
+ * - `now` is the server's time in milliseconds, read once: within one script `TIME` moves while expiry stands still.
+ * - The body returns one value. Numbers a double cannot hold, and all large ones, go out as text (`number`), since
+ *   Redis cuts Lua's numbers to integers.
+ */
+export function defineScript(name: string, body: string): RedisScript {
+  const lua = `-- tenure: ${name}
+local call, pcall = redis.call, redis.pcall
+local function number(value) return string.format('%.0f', value) end
+local time = call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if now >= tonumber(ARGV[1]) then return { number(now), 'too-late' } end
+local function run()
+${body.trim()}
+end
+return { number(now), 'done', run() }
+`;
+  return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
+}

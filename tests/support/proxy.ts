@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** What happens to bytes that travel in one direction. */
+export type Toxic =
+  | { readonly kind: 'none' }
+  /** Bytes vanish; the connection stays open, as behind a firewall that drops packets. */
+  | { readonly kind: 'swallow' }
+  /** Bytes are kept until {@link Lane.flush} or the next toxic. */
+  | { readonly kind: 'hold' }
+  | { readonly kind: 'delay'; readonly delayMs: number }
+  /** The connection is reset once this many more bytes went through. */
+  | { readonly kind: 'cut'; readonly afterBytes: number };
+
+/** One direction of all connections of a proxy: `up` to the server, `down` to the client. */
+export class Lane {
+  #toxic: Toxic = { kind: 'none' };
+  #held: { readonly to: Socket; readonly bytes: Buffer }[] = [];
+  #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
+  #caughtBytes = 0;
+  /** Receivers whose sender closed while bytes for them were held. */
+  readonly #orphans = new Set<Socket>();
+
+  /** How many bytes were swallowed or are held since the toxic was set. */
+  get caughtBytes(): number {
+    return this.#caughtBytes;
+  }
+
+  set(toxic: Toxic): void {
+    this.flush();
+    this.#toxic = toxic;
+    this.#caughtBytes = 0;
+  }
+
+  swallow(): void {
+    this.set({ kind: 'swallow' });
+  }
+
+  hold(): void {
+    this.set({ kind: 'hold' });
+  }
+
+  heal(): void {
+    this.set({ kind: 'none' });
+  }
+
+  /** Delivers what is held, also of senders that are gone by now. The toxic stays. */
+  flush(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const { to, bytes } of held) if (to.writable) to.write(bytes);
+    for (const to of this.#orphans) to.end();
+    this.#orphans.clear();
+  }
+
+  /** Resolves when at least `count` bytes have been swallowed or held: the request is surely on its way. */
+  caught(count = 1): Promise<void> {
+    if (this.#caughtBytes >= count) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiters.push({ count, resolve });
+    });
+  }
+
+  /** @internal */
+  pass(from: Socket, to: Socket, bytes: Buffer): void {
+    switch (this.#toxic.kind) {
+      case 'none':
+        to.write(bytes);
+        break;
+      case 'swallow':
+        this.#caught(bytes);
+        break;
+      case 'hold':
+        this.#held.push({ to, bytes });
+        this.#caught(bytes);
+        break;
+      case 'delay':
+        setTimeout(() => to.writable && to.write(bytes), this.#toxic.delayMs);
+        break;
+      case 'cut':
+        this.#cut(this.#toxic.afterBytes, from, to, bytes);
+        break;
+    }
+  }
+
+  /** @internal The sender closed: so does the receiver, but not before it got what is held for it. */
+  senderClosed(to: Socket): void {
+    if (this.#held.some((held) => held.to === to)) this.#orphans.add(to);
+    else to.end();
+  }
+
+  #caught(bytes: Buffer): void {
+    this.#caughtBytes += bytes.length;
+    const ready = this.#waiters.filter((waiter) => waiter.count <= this.#caughtBytes);
+    this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter));
+    for (const waiter of ready) waiter.resolve();
+  }
+
+  #cut(afterBytes: number, from: Socket, to: Socket, bytes: Buffer): void {
+    if (bytes.length < afterBytes) {
+      to.write(bytes);
+      this.#toxic = { kind: 'cut', afterBytes: afterBytes - bytes.length };
+      return;
+    }
+    this.#toxic = { kind: 'none' };
+    to.write(bytes.subarray(0, afterBytes), () => to.destroy());
+    from.resetAndDestroy();
+  }
+}
+
+/** A TCP proxy in this process, whose two directions can be made to misbehave at any moment. */
+export class FaultProxy {
+  readonly up = new Lane();
+  readonly down = new Lane();
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #refusing = false;
+
+  private constructor(targetPort: number, targetHost: string) {
+    // Half-open on both sides: closing is passed on by hand, and not before what is held.
+    this.#server = createServer({ allowHalfOpen: true }, (client) => {
+      if (this.#refusing) {
+        client.resetAndDestroy();
+        return;
+      }
+      const upstream = connect({ port: targetPort, host: targetHost, allowHalfOpen: true });
+      this.#join(client, upstream, this.up);
+      this.#join(upstream, client, this.down);
+    });
+  }
+
+  /** Listens on a free loopback port. */
+  static async start(targetPort: number, targetHost = '127.0.0.1'): Promise<FaultProxy> {
+    const proxy = new FaultProxy(targetPort, targetHost);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Client connections that are open now. */
+  get connectionCount(): number {
+    return this.#sockets.size / 2;
+  }
+
+  /** Resets every connection; new ones are accepted. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** While `true`, new connections are reset at once. */
+  refuse(refusing: boolean): void {
+    this.#refusing = refusing;
+  }
+
+  /** No more faults, and whatever was held is delivered. */
+  heal(): void {
+    this.#refusing = false;
+    this.up.heal();
+    this.down.heal();
+  }
+
+  async stop(): Promise<void> {
+    this.reset();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #join(from: Socket, to: Socket, lane: Lane): void {
+    this.#sockets.add(from);
+    from.setNoDelay(true);
+    from.on('data', (bytes) => lane.pass(from, to, bytes));
+    from.on('end', () => lane.senderClosed(to));
+    from.on('error', () => lane.senderClosed(to));
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      lane.senderClosed(to);
+    });
+  }
+}
