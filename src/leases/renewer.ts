@@ -1,4 +1,5 @@
 import type { Coordinator, RenewResult } from '../coordinators/index.js';
+import { OutcomeUnknownError } from '../errors/index.js';
 import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
 import type { Lease } from './lease.js';
@@ -106,6 +107,8 @@ export class Renewer {
     try {
       const results = await this.#send(due, limitMs);
       for (const [index, lease] of due.entries()) settle(lease, results[index], sentAt);
+      if (results.length < due.length)
+        error = new OutcomeUnknownError('the store answered too few renewals');
     } catch (caught) {
       error = caught;
       for (const lease of due) lease.apply({ type: 'renewal-failed' });

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { Coordinator } from '../../src/coordinators/index.js';
+import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
+import { Leases } from '../../src/leases/index.js';
+import { VirtualRuntime } from '../../src/time/virtual.js';
+import { createFixture, defined } from './fixture.js';
+
+const shardNames = Array.from({ length: 256 }, (_, index) => `chat/shards/${index}`);
+
+/** A coordinator whose `renew` is the test's. */
+function withRenew(inner: Coordinator, renew: Coordinator['renew']): Coordinator {
+  return new Proxy(inner, {
+    get: (target, property) => {
+      const value = property === 'renew' ? renew : Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+describe('the renewal of many leases', () => {
+  it('is one request for 256 of them', async () => {
+    const { process, runtime } = createFixture();
+    const { leases } = process('a');
+    const counts: number[] = [];
+    leases.events.on('renewal', ({ leaseCount }) => counts.push(leaseCount));
+    await leases.acquireMany(shardNames);
+    await runtime.advance(30_500);
+    expect(counts).toEqual([256, 256, 256]);
+  });
+
+  it('answers each for itself: one that vanished is lost, 255 stay held', async () => {
+    const { process, runtime, store } = createFixture();
+    const { leases, log } = process('a');
+    await leases.acquireMany(shardNames);
+    store.deleteRecord('chat/shards/17');
+    await runtime.advance(10_001);
+    expect(log.filter((line) => line.startsWith('lost'))).toEqual(['lost chat/shards/17 vanished']);
+    expect(leases.live.every((lease) => lease.state === 'held')).toBe(true);
+    expect(leases.live).toHaveLength(255);
+  });
+
+  it('falls into one step for leases that were acquired at different times', async () => {
+    const { process, runtime } = createFixture();
+    const { leases } = process('a');
+    for (let index = 0; index < 8; index++) {
+      await leases.acquire(`n${index}`);
+      await runtime.advance(500);
+    }
+    await runtime.advance(20_000);
+    const counts: number[] = [];
+    leases.events.on('renewal', ({ leaseCount }) => counts.push(leaseCount));
+    await runtime.advance(30_000);
+    expect(counts).toEqual([8, 8, 8]);
+  });
+
+  it('goes on after a request that a coordinator never answers', async () => {
+    const runtime = new VirtualRuntime();
+    const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
+    let calls = 0;
+    const coordinator = withRenew(inner, (requests, call) =>
+      ++calls === 1 ? new Promise(() => undefined) : inner.renew(requests, call),
+    );
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    const lease = defined(await leases.acquire('payments'));
+    await runtime.advance(60_000);
+    expect(lease.state).toBe('held');
+    expect(calls).toBeGreaterThan(2);
+  });
+
+  it('backs off while the store refuses: a handful of tries until the deadline, each with jitter', async () => {
+    const { process, runtime } = createFixture();
+    const { leases, link } = process('a');
+    await leases.acquire('payments');
+    const triedAtMs: number[] = [];
+    leases.events.on('renewal', () => triedAtMs.push(runtime.now().monotonicMs));
+    link.cut();
+    await runtime.advance(20_000);
+    expect(leases.live).toEqual([]);
+    expect(triedAtMs[0]).toBe(10_000);
+    expect(triedAtMs.length).toBeGreaterThanOrEqual(4);
+    expect(triedAtMs.length).toBeLessThan(15);
+    const pauses = triedAtMs.slice(1).map((atMs, index) => atMs - (triedAtMs[index] ?? 0));
+    expect(new Set(pauses).size).toBe(pauses.length);
+  });
+
+  it('counts a coordinator that answers too few as a failure of those it left out', async () => {
+    const runtime = new VirtualRuntime();
+    const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
+    let calls = 0;
+    const coordinator = withRenew(inner, async (requests, call) => {
+      calls += 1;
+      const results = await inner.renew(requests, call);
+      return results.slice(
+        0,
+        requests.findIndex(({ name }) => name === 'two'),
+      );
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    const [first, second] = await leases.acquireMany(['one', 'two']);
+    await runtime.advance(19_999);
+    const states = [first, second].map((outcome) =>
+      outcome?.outcome === 'granted' ? outcome.lease.state : '',
+    );
+    expect(states).toEqual(['held', 'uncertain']);
+    await runtime.advance(1);
+    expect(leases.live.map(({ name }) => name)).toEqual(['one']);
+    expect(calls).toBeLessThan(20);
+  });
+
+  it('writes changed metadata at once, and again if its request failed', async () => {
+    const { process, runtime } = createFixture();
+    const { leases, link } = process('a');
+    const lease = defined(await leases.acquire('payments', { metadata: '{"state":"joining"}' }));
+    link.disturb('request', 'drop', { operation: 'renew', count: 1 });
+    lease.metadata = '{"state":"active"}';
+    await runtime.advance(9_000);
+    expect(await leases.read('payments')).toMatchObject({ metadata: '{"state":"active"}' });
+  });
+});
