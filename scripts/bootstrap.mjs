@@ -42,7 +42,7 @@ export function fail(message) {
  * @param {string[]} args
  * @param {string} what said when it fails
  */
-export function runOrFail(command, args, what) {
+function runOrFail(command, args, what) {
   const { status, error, signal } = spawnSync(command, args, { cwd: root, stdio: [0, 2, 2] });
   if (error) fail(`${what} failed: ${error.message}`);
   if (status !== 0) fail(`${what} failed (${signal ?? `exit status ${status}`})`);

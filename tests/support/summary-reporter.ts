@@ -5,7 +5,7 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
  * Ends the run with a line `N passed, N failed, N skipped`, alone, as the last line of all.
  *
  * What is not a test but went wrong counts as failed: a file that did not load, a hook that threw,
- * an error nobody handled, a run that broke off. A run in which no test ran has failed.
+ * an error nobody handled, a server that did not start. A run in which no test ran has failed.
  */
 export class SummaryReporter implements Reporter {
   #passed = 0;
@@ -16,8 +16,9 @@ export class SummaryReporter implements Reporter {
   onInit(): void {
     // On exit, since other reporters and the teardown print after the end of the tests.
     process.once('exit', () => {
-      if (!this.#ended) this.#failed += 1;
-      if (this.#failed > 0 || this.#passed === 0) process.exitCode ||= 1;
+      const wentWrong = !this.#ended || this.#passed === 0 || Boolean(process.exitCode);
+      if (wentWrong && this.#failed === 0) this.#failed = 1;
+      if (this.#failed > 0) process.exitCode ||= 1;
       process.stdout.write(
         `\n${this.#passed} passed, ${this.#failed} failed, ${this.#skipped} skipped\n`,
       );
