@@ -1,0 +1,139 @@
+import { type InstalledTerm, judge } from '../../fences/rule.js';
+import type {
+  InstallResult,
+  PublishRequest,
+  PublishResult,
+  SealResult,
+  StaleToken,
+  StepRequest,
+  StepResult,
+  StoredMessage,
+} from '../contract.js';
+
+interface KeyState {
+  lastSeq: number;
+  isSealed: boolean;
+}
+
+interface AcceptedId {
+  readonly seq: number;
+  readonly forgetAtMs: number;
+}
+
+/** When something happens: on the clock that judges ids, and on the wall clock that messages are stamped with. */
+export interface LogTime {
+  readonly elapsedMs: number;
+  readonly wallMs: number;
+}
+
+/** One shard's log: its unfinished messages in order, and what it knows about keys, ids and its owner. */
+export class ShardLog {
+  readonly #messages = new Map<number, StoredMessage>();
+  readonly #keys = new Map<string, KeyState>();
+  /** Oldest first, since every id is remembered equally long. */
+  readonly #ids = new Map<string, AcceptedId>();
+  readonly #dedupeWindowMs: number;
+  #lastPosition = 0;
+  #owner: InstalledTerm | undefined;
+
+  constructor(dedupeWindowMs: number) {
+    this.#dedupeWindowMs = dedupeWindowMs;
+  }
+
+  get messageCount(): number {
+    return this.#messages.size;
+  }
+
+  get oldest(): StoredMessage | undefined {
+    return this.#messages.values().next().value;
+  }
+
+  /** Decides, numbers and appends in one step: two publishers can never take one number. */
+  append(request: PublishRequest, time: LogTime): PublishResult {
+    this.#forgetIds(time.elapsedMs);
+    const { key, id, payload } = request;
+    const state = this.#key(key);
+    if (state.isSealed) return { outcome: 'moved' };
+    const nameOfId = JSON.stringify([key, id]);
+    const known = this.#ids.get(nameOfId);
+    if (known !== undefined) return { outcome: 'duplicate', seq: known.seq };
+    const seq = request.seq ?? state.lastSeq + 1;
+    if (seq <= state.lastSeq) return { outcome: 'duplicate', seq };
+    if (seq > state.lastSeq + 1) return { outcome: 'gap', lastSeq: state.lastSeq };
+
+    state.lastSeq = seq;
+    this.#ids.set(nameOfId, { seq, forgetAtMs: time.elapsedMs + this.#dedupeWindowMs });
+    this.#lastPosition += 1;
+    this.#messages.set(this.#lastPosition, {
+      position: String(this.#lastPosition),
+      key,
+      seq,
+      id,
+      payload,
+      appendedAtMs: time.wallMs,
+    });
+    return { outcome: 'appended', seq };
+  }
+
+  install(candidate: InstalledTerm): InstallResult {
+    if (judge(this.#owner, candidate) === 'refuse') return this.#stale();
+    this.#owner = candidate;
+    return { outcome: 'installed' };
+  }
+
+  /** The comparison with the owner comes first: a stale one neither removes nor reads. */
+  step(request: StepRequest): StepResult {
+    const { token } = request;
+    const isOwner =
+      this.#owner?.term === token.term && this.#owner.holderDigest === token.holder.digest;
+    if (!isOwner) return this.#stale();
+    let acknowledgedCount = 0;
+    for (const position of request.acknowledge) {
+      if (this.#messages.delete(Number(position))) acknowledgedCount += 1;
+    }
+    return { outcome: 'ok', messages: this.#read(request), acknowledgedCount };
+  }
+
+  seal(key: string): SealResult {
+    const state = this.#key(key);
+    state.isSealed = true;
+    const drained = ![...this.#messages.values()].some((message) => message.key === key);
+    return { lastSeq: state.lastSeq, drained };
+  }
+
+  open(key: string, lastSeq: number): void {
+    const state = this.#key(key);
+    state.lastSeq = Math.max(state.lastSeq, lastSeq);
+    state.isSealed = false;
+  }
+
+  #read({ after, limit }: StepRequest): StoredMessage[] {
+    const messages: StoredMessage[] = [];
+    const afterPosition = Number(after ?? 0);
+    for (const [position, message] of this.#messages) {
+      if (messages.length === limit) break;
+      if (position > afterPosition) messages.push(message);
+    }
+    return messages;
+  }
+
+  #key(key: string): KeyState {
+    let state = this.#keys.get(key);
+    if (state === undefined) {
+      state = { lastSeq: 0, isSealed: false };
+      this.#keys.set(key, state);
+    }
+    return state;
+  }
+
+  #forgetIds(nowMs: number): void {
+    for (const [id, { forgetAtMs }] of this.#ids) {
+      if (forgetAtMs > nowMs) return;
+      this.#ids.delete(id);
+    }
+  }
+
+  #stale(): StaleToken {
+    return { outcome: 'stale', installedTerm: this.#owner?.term };
+  }
+}

@@ -1,0 +1,92 @@
+import { Emitter, type Unsubscribe } from '../../events/index.js';
+import { elapsedMs, type Instant, type Runtime, realRuntime } from '../../time/index.js';
+import type { ShardBacklog } from '../contract.js';
+import { checkDedupeWindow } from '../requests.js';
+import { type LogTime, ShardLog } from './log.js';
+
+export interface MemoryStreamsOptions {
+  /** Where the clocks of this "server" come from. Default: those of this process. */
+  readonly runtime?: Runtime;
+  /** How long an id of a message is remembered after it was accepted. Default one hour. */
+  readonly dedupeWindowMs?: number;
+}
+
+interface StateEvents {
+  /** A log may have become non-empty; `undefined` means any. */
+  bell: number | undefined;
+  restart: undefined;
+}
+
+/**
+ * The logs of one topic in the memory of this process: what a server is to its clients.
+ *
+ * It outlives the stores made from it, opens nothing and needs no closing. Stores on one `MemoryStreams` share its
+ * logs, as processes that share a server do; all is gone with the process.
+ */
+export class MemoryStreams {
+  readonly runtime: Runtime;
+  readonly #dedupeWindowMs: number;
+  readonly #startedAt: Instant;
+  readonly #logs = new Map<number, ShardLog>();
+  readonly #events = new Emitter<StateEvents>();
+
+  constructor(options: MemoryStreamsOptions = {}) {
+    this.runtime = options.runtime ?? realRuntime;
+    this.#dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
+    this.#startedAt = this.runtime.now();
+  }
+
+  /** Milliseconds since it was made, time in suspend included. Deadlines and the memory of ids are on this clock. */
+  elapsedMs(): number {
+    return elapsedMs(this.#startedAt, this.runtime.now());
+  }
+
+  /** @internal */
+  get time(): LogTime {
+    return { elapsedMs: this.elapsedMs(), wallMs: this.runtime.now().wallMs };
+  }
+
+  /** @internal The log of a shard; made when it is first asked for. */
+  log(shard: number): ShardLog {
+    let log = this.#logs.get(shard);
+    if (log === undefined) {
+      log = new ShardLog(this.#dedupeWindowMs);
+      this.#logs.set(shard, log);
+    }
+    return log;
+  }
+
+  /** @internal */
+  backlog(shard: number): ShardBacklog {
+    const log = this.#logs.get(shard);
+    const appendedAtMs = log?.oldest?.appendedAtMs;
+    return {
+      shard,
+      count: log?.messageCount ?? 0,
+      oldestAgeMs:
+        appendedAtMs === undefined
+          ? undefined
+          : Math.max(0, this.runtime.now().wallMs - appendedAtMs),
+    };
+  }
+
+  /** @internal */
+  on<Name extends keyof StateEvents>(
+    name: Name,
+    listener: (event: StateEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  /** @internal */
+  ring(shard: number | undefined): void {
+    this.#events.emit('bell', shard);
+  }
+
+  /** For tests: the server restarts. What was connected to it is not any more; without its data, it forgot all. */
+  restart(options: { readonly keepData: boolean }): void {
+    if (!options.keepData) this.#logs.clear();
+    this.#events.emit('restart', undefined);
+    this.ring(undefined);
+  }
+}

@@ -1,0 +1,141 @@
+import type { CallOptions } from '../../coordinators/index.js';
+import type { Unsubscribe } from '../../events/index.js';
+import type { Runtime } from '../../time/index.js';
+import type {
+  InstallRequest,
+  InstallResult,
+  PublishRequest,
+  PublishResult,
+  SealResult,
+  ShardBacklog,
+  StepRequest,
+  StepResult,
+  StreamPromises,
+  StreamStore,
+} from '../contract.js';
+import {
+  checkInstalls,
+  checkKey,
+  checkLargestPayload,
+  checkPublishes,
+  checkSeq,
+  checkShard,
+  checkShards,
+  checkSteps,
+  checkTimeout,
+  defaultLargestPayloadBytes,
+} from '../requests.js';
+import { MemoryStreamsClient, type MemoryStreamsLink } from './client.js';
+import { MemoryStreams } from './state.js';
+
+export interface MemoryStreamStoreOptions {
+  /** This client's own clocks and timers; they bound its calls. Default: those of the state. */
+  readonly runtime?: Runtime;
+  /** The network to the state. Default: everything arrives, two microtasks later. */
+  readonly link?: MemoryStreamsLink;
+  /** A larger payload is refused. Default 256 KiB. */
+  readonly largestPayloadBytes?: number;
+}
+
+/**
+ * A stream store in the memory of this process: for tests, simulations and programs that are one process.
+ *
+ * Stores made from one `state` see the same logs. Calls may be made concurrently; after `close()` they reject with
+ * `ClosedError`, and one that was under way rejects with `OutcomeUnknownError`.
+ */
+export function memoryStreams(
+  state: MemoryStreams = new MemoryStreams(),
+  options: MemoryStreamStoreOptions = {},
+): StreamStore {
+  return new MemoryStreamStore(state, options);
+}
+
+const isPosition = (text: string) => /^[1-9]\d{0,15}$/.test(text);
+
+class MemoryStreamStore implements StreamStore {
+  readonly promises: StreamPromises = {
+    store: 'memory',
+    durability: 'Nothing: appended messages are gone with the process.',
+  };
+  readonly #state: MemoryStreams;
+  readonly #client: MemoryStreamsClient;
+  readonly #largestPayloadBytes: number;
+
+  constructor(state: MemoryStreams, options: MemoryStreamStoreOptions) {
+    this.#state = state;
+    this.#client = new MemoryStreamsClient(state, options.runtime ?? state.runtime, options.link);
+    this.#largestPayloadBytes = checkLargestPayload(
+      options.largestPayloadBytes ?? defaultLargestPayloadBytes,
+    );
+  }
+
+  async publish(requests: readonly PublishRequest[], call: CallOptions): Promise<PublishResult[]> {
+    const checked = checkPublishes(requests, this.#largestPayloadBytes);
+    return this.#client.call(
+      'publish',
+      checkTimeout(call),
+      () => this.#append(checked),
+      () => checked.map(() => ({ outcome: 'too-late' })),
+    );
+  }
+
+  #append(requests: readonly PublishRequest[]): PublishResult[] {
+    const { time } = this.#state;
+    const filled = new Set<number>();
+    const results = requests.map((request) => {
+      const log = this.#state.log(request.shard);
+      const wasEmpty = log.messageCount === 0;
+      const result = log.append(request, time);
+      if (wasEmpty && result.outcome === 'appended') filled.add(request.shard);
+      return result;
+    });
+    for (const shard of filled) this.#state.ring(shard);
+    return results;
+  }
+
+  async install(requests: readonly InstallRequest[], call: CallOptions): Promise<InstallResult[]> {
+    const checked = checkInstalls(requests);
+    return this.#client.call('install', checkTimeout(call), () =>
+      checked.map(({ shard, token }) =>
+        this.#state.log(shard).install({ term: token.term, holderDigest: token.holder.digest }),
+      ),
+    );
+  }
+
+  async step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]> {
+    const checked = checkSteps(requests, isPosition);
+    return this.#client.call('step', checkTimeout(call), () =>
+      checked.map((request) => this.#state.log(request.shard).step(request)),
+    );
+  }
+
+  async backlog(shards: readonly number[], call: CallOptions): Promise<ShardBacklog[]> {
+    const checked = checkShards(shards);
+    return this.#client.call('backlog', checkTimeout(call), () =>
+      checked.map((shard) => this.#state.backlog(shard)),
+    );
+  }
+
+  watch(wake: (shard: number | undefined) => void): Unsubscribe {
+    return this.#client.watch(wake);
+  }
+
+  async seal(shard: number, key: string, call: CallOptions): Promise<SealResult> {
+    checkShard(shard);
+    checkKey(key);
+    return this.#client.call('seal', checkTimeout(call), () => this.#state.log(shard).seal(key));
+  }
+
+  async open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void> {
+    checkShard(shard);
+    checkKey(key);
+    checkSeq(lastSeq, 'lastSeq', 0);
+    return this.#client.call('open', checkTimeout(call), () =>
+      this.#state.log(shard).open(key, lastSeq),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+}
