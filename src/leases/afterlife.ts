@@ -1,7 +1,6 @@
 import type { Coordinator, HandoffRequest, ReleaseRequest } from '../coordinators/index.js';
 import { elapsedMs, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
-import type { EndReason } from './end-reason.js';
 import type { Lease } from './lease.js';
 
 /**
@@ -37,9 +36,7 @@ export class Afterlife {
     return results?.[0]?.outcome === 'ended';
   }
 
-  /** Unless the store itself said that the lease is not ours. */
-  letGoLater(lease: Lease, reason: EndReason): void {
-    if (reason === 'vanished') return;
+  letGoLater(lease: Lease): void {
     const delayMs = lease.timing.ttlMs - elapsedMs(lease.anchor, this.#runtime.now());
     const timer = this.#runtime.setTimer(Math.max(0, delayMs), () => this.letGoNow(lease), {
       keepsProcessAlive: false,

@@ -199,7 +199,6 @@ export class Lease implements AsyncDisposable {
   #become(next: LeaseLife): void {
     const previous = this.#life;
     this.#life = next;
-    if (next.anchor !== previous.anchor) this.#armDeadline();
     if (next.state === previous.state) return;
     if (isAlive(next)) {
       if (next.doubt !== undefined) this.#host.becameUncertain(this, next.doubt.cause);
@@ -218,8 +217,8 @@ export class Lease implements AsyncDisposable {
     this.#controller.abort(new LeaseEndedError(this.name, this.term, reason));
   }
 
+  /** A renewal only moves the deadline back, so the timer may fire early; then it is set to what is left. */
   #armDeadline(): void {
-    this.#deadline?.cancel();
     const now = this.#host.runtime.now();
     this.#deadline = this.#host.runtime.setTimer(remainingMs(this.#life, now), () => {
       if (isAlive(this.#look())) this.#armDeadline();

@@ -367,7 +367,7 @@ export class Leases implements AsyncDisposable {
   #ended(lease: Lease, reason: EndReason): void {
     this.#renewer.remove(lease);
     const lost = lease.state === 'lost';
-    if (lost) this.#afterlife.letGoLater(lease, reason);
+    if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });
   }
 

@@ -41,6 +41,18 @@ describe('a lease', () => {
     ]);
   });
 
+  it('counts its deadline from when a renewal was sent, not from its reply', async () => {
+    const { runtime, owner, lease } = await heldLease();
+    owner.link.disturb('reply', 'hold', { operation: 'renew', count: 1 });
+    await runtime.advance(12_000);
+    owner.link.hang();
+    owner.link.flush();
+    await runtime.advance(17_999);
+    expect(lease.endReason).toBeUndefined();
+    await runtime.advance(1);
+    expect(lease.state).toBe('lost');
+  });
+
   it('is uncertain from the first failed renewal: nothing new may begin, running work is not aborted', async () => {
     const { runtime, owner, lease } = await heldLease();
     owner.link.cut();

@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Coordinator } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { Leases } from '../../src/leases/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { createFixture, defined } from './fixture.js';
+import { createFixture, defined, override } from './fixture.js';
 
 const shardNames = Array.from({ length: 256 }, (_, index) => `chat/shards/${index}`);
-
-/** A coordinator whose `renew` is the test's. */
-function withRenew(inner: Coordinator, renew: Coordinator['renew']): Coordinator {
-  return new Proxy(inner, {
-    get: (target, property) => {
-      const value = property === 'renew' ? renew : Reflect.get(target, property);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 describe('the renewal of many leases', () => {
   it('is one request for 256 of them', async () => {
@@ -57,9 +46,10 @@ describe('the renewal of many leases', () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let calls = 0;
-    const coordinator = withRenew(inner, (requests, call) =>
-      ++calls === 1 ? new Promise(() => undefined) : inner.renew(requests, call),
-    );
+    const coordinator = override(inner, {
+      renew: (requests, call) =>
+        ++calls === 1 ? new Promise(() => undefined) : inner.renew(requests, call),
+    });
     const leases = new Leases(coordinator, { id: 'a', runtime });
     const lease = defined(await leases.acquire('payments'));
     await runtime.advance(60_000);
@@ -87,13 +77,15 @@ describe('the renewal of many leases', () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let calls = 0;
-    const coordinator = withRenew(inner, async (requests, call) => {
-      calls += 1;
-      const results = await inner.renew(requests, call);
-      return results.slice(
-        0,
-        requests.findIndex(({ name }) => name === 'two'),
-      );
+    const coordinator = override(inner, {
+      renew: async (requests, call) => {
+        calls += 1;
+        const results = await inner.renew(requests, call);
+        return results.slice(
+          0,
+          requests.findIndex(({ name }) => name === 'two'),
+        );
+      },
     });
     const leases = new Leases(coordinator, { id: 'a', runtime });
     const [first, second] = await leases.acquireMany(['one', 'two']);
