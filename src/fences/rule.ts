@@ -20,8 +20,13 @@ export function judge(installed: InstalledTerm | undefined, candidate: Installed
   return candidate.term === installed.term && isSameHolder ? 'pass' : 'refuse';
 }
 
-/** A token as the fence stores it. @throws {OptionError} if its name, term or holder is not one. */
-export function validateToken(token: FencingToken): InstalledTerm & { readonly name: string } {
+/** A token as a fence stores it. */
+export interface Candidate extends InstalledTerm {
+  readonly name: string;
+}
+
+/** A token, checked. @throws {OptionError} if its name, term or holder is not one. */
+export function validateToken(token: FencingToken): Candidate {
   const name = validateName(token.name, 'token.name');
   const term = validateTerm(token.term, 'token.term');
   return { name, term, holderDigest: validateDigest(token.holder) };

@@ -1,0 +1,163 @@
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  TenureError,
+  UnreachableError,
+} from '../../errors/index.js';
+
+/**
+ * What was going on, which decides what a lost connection means:
+ *
+ * - `connect`, `read`: nothing was asked that could change anything.
+ * - `transaction`: before its commit was sent, so the server rolls it back.
+ * - `commit`, `statement`: it may have been executed.
+ */
+export type PostgresPhase = 'connect' | 'read' | 'transaction' | 'commit' | 'statement';
+
+/**
+ * A failure of the `pg` client or of the server as one of tenure's errors.
+ *
+ * @param what begins the message: `the claim of "ledger"`.
+ */
+export function classifyPostgresError(
+  error: unknown,
+  phase: PostgresPhase,
+  what: string,
+): TenureError {
+  if (error instanceof TenureError) return error;
+  const cause = safeCause(error);
+  const state = sqlStateOf(error);
+  if (state !== undefined) {
+    const misconfigured = misconfiguration(state, phase);
+    if (misconfigured !== undefined) {
+      return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}`, cause);
+    }
+    if (!meansLoss(state, phase)) {
+      const hint =
+        refusals[state] ?? `the server answered with SQLSTATE ${state}${constraintOf(error)}`;
+      return new StoreRefusedError(
+        state,
+        `${what} was refused, nothing was written: ${hint}.`,
+        cause,
+      );
+    }
+  } else if (isTrustProblem(error)) {
+    const hint =
+      'the connection could not be secured or authenticated; check the password, sslmode and certificates';
+    return new StoreMisconfiguredError(`${what} was refused: ${hint}.`, cause);
+  }
+  return connectionLoss(phase, what, cause);
+}
+
+function connectionLoss(phase: PostgresPhase, what: string, cause: Error): TenureError {
+  switch (phase) {
+    case 'connect':
+    case 'read':
+      return new UnreachableError(
+        `${what} failed: PostgreSQL could not be reached; try again.`,
+        cause,
+      );
+    case 'transaction':
+      return new UnreachableError(
+        `${what} failed: the connection to PostgreSQL was lost before the commit, so nothing was written; try again.`,
+        cause,
+      );
+    case 'commit':
+    case 'statement':
+      return new OutcomeUnknownError(
+        `${what} has an unknown outcome: the connection to PostgreSQL was lost before its answer came; look at the data before trying again.`,
+        cause,
+      );
+  }
+}
+
+const readOnly =
+  'the server is read-only for us (a standby, default_transaction_read_only, or a read-only transaction); connect to the primary, with a role that may write';
+const denied = 'the role lacks a privilege; grant what docs/fencing.md lists';
+
+const misconfigurations: Readonly<Record<string, string>> = {
+  '25006': readOnly,
+  '28000': 'the server does not let this role in; check the user and pg_hba.conf',
+  '28P01': 'the password was not accepted; check the user and the password',
+  '3D000': 'the database does not exist; create it or correct its name',
+  '3F000': 'the schema does not exist; run migrate()',
+  '42501': denied,
+  '42703':
+    'a table has other columns than tenure expects; run migrate() of this version in a schema of its own',
+  '42P01': 'a table is missing; run migrate()',
+};
+
+function misconfiguration(state: string, phase: PostgresPhase): string | undefined {
+  if (phase === 'connect' && state === '08P01') {
+    return 'the server or its proxy refuses our connection settings; pass a pool of your own without them';
+  }
+  const hint = misconfigurations[state];
+  return hint === undefined ? undefined : `${hint}.`;
+}
+
+const idleTooLong =
+  'the transaction stood open without a statement for longer than idle_in_transaction_session_timeout, so the server ended it';
+
+const refusals: Readonly<Record<string, string>> = {
+  '25P01':
+    'the work ended the transaction itself; what it wrote after that was not guarded. Leave COMMIT and ROLLBACK to the fence',
+  '25P02': 'a statement in it had failed before, and its error was not passed on',
+  '25P03': idleTooLong,
+  '25P04': 'it was open for longer than transaction_timeout, so the server ended it',
+  '40001': 'it collided with a concurrent transaction; run it again',
+  '40P01':
+    'it was chosen to end a deadlock; run it again, and check tokens before the first write, in order of their names',
+  '53300': 'the server has no connection left; raise max_connections or use smaller pools',
+  '55P03':
+    'it waited for a lock until lock_timeout: a transaction of an earlier owner is still open',
+  '57014': 'it was cancelled, or ran into statement_timeout',
+};
+
+/** Classes after which the session is over: connection exceptions, shutdowns, system and internal errors. */
+const lossPattern = /^(?:08|57P|58|XX|F0)/;
+
+function meansLoss(state: string, phase: PostgresPhase): boolean {
+  // A commit that met a full disk may have reached the log already; a statement that did has not.
+  return lossPattern.test(state) || (phase === 'commit' && state.startsWith('53'));
+}
+
+/** The five characters of the standard, which a `pg` error has in `code`; Node's own codes hold no digit. */
+function sqlStateOf(error: unknown): string | undefined {
+  const code = codeOf(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code) ? code : undefined;
+}
+
+export function isReadOnlyError(error: unknown): boolean {
+  return sqlStateOf(error) === '25006';
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The name alone: the detail beside it holds the row. */
+function constraintOf(error: unknown): string {
+  if (!(error instanceof Error && 'constraint' in error)) return '';
+  return typeof error.constraint === 'string' ? ` for constraint "${error.constraint}"` : '';
+}
+
+const tlsCodes = /^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL)/;
+const trustMessages = /^SASL|does not support SSL|password must be a string/i;
+
+function isTrustProblem(error: unknown): boolean {
+  if (tlsCodes.test(codeOf(error) ?? '')) return true;
+  return error instanceof Error && trustMessages.test(error.message);
+}
+
+/** Classes whose messages speak of the server, its settings and its objects, never of the values in a row. */
+const speaksOfServer = /^(?:08|25|28|3D|3F|40|42|53|55|57|58)/;
+
+/** A cause that can be printed: triggers and constraints put rows into the messages of the other classes. */
+function safeCause(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('a value that is no error was thrown');
+  const state = sqlStateOf(error);
+  if (state === undefined || speaksOfServer.test(state)) return error;
+  return Object.assign(new Error(`SQLSTATE ${state}${constraintOf(error)}`), { code: state });
+}

@@ -1,0 +1,135 @@
+import { OptionError } from '../../errors/index.js';
+import type { Runtime } from '../../time/index.js';
+import type { PostgresClient, PostgresPool } from './client.js';
+import { withDeadline } from './deadline.js';
+import { classifyPostgresError } from './errors.js';
+import { PostgresSession } from './session.js';
+
+export interface PoolSettings {
+  readonly runtime: Runtime;
+  /** Getting a client, a new connection included, and closing the pool take no longer than this. */
+  readonly timeoutMs: number;
+  /** The three limits the server keeps for each connection that we open. */
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+  readonly idleInTransactionTimeoutMs: number;
+}
+
+interface OwnPool extends PostgresPool {
+  end(): Promise<void>;
+}
+
+/** Where sessions come from: the user's pool, which is never closed here, or one of our own behind a URL. */
+export class PostgresPoolHandle<Client extends PostgresClient> {
+  readonly #settings: PoolSettings;
+  readonly #url: string | undefined;
+  #pool: Promise<PostgresPool<Client>> | undefined;
+  readonly #sessions = new Set<PostgresSession<Client>>();
+
+  /** Opens nothing yet. @throws {OptionError} if `source` is neither a PostgreSQL URL nor a pool. */
+  constructor(source: string | PostgresPool<Client>, settings: PoolSettings) {
+    this.#settings = settings;
+    if (typeof source === 'string') this.#url = validateUrl(source);
+    else this.#pool = Promise.resolve(validatePool(source));
+  }
+
+  /** A client for one transaction. @throws {UnreachableError} and whatever else a server says to a newcomer. */
+  async open(what: string): Promise<PostgresSession<Client>> {
+    const { runtime, timeoutMs } = this.#settings;
+    const pool = await this.#open();
+    try {
+      const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) =>
+        late.release(),
+      );
+      return new PostgresSession(client);
+    } catch (error) {
+      throw classifyPostgresError(error, 'connect', what);
+    }
+  }
+
+  /** Runs `use` with a session, which is ended at the latest when the handle is closed. */
+  async withSession<Result>(
+    what: string,
+    use: (session: PostgresSession<Client>) => Promise<Result>,
+  ): Promise<Result> {
+    const session = await this.open(what);
+    this.#sessions.add(session);
+    try {
+      return await use(session);
+    } finally {
+      session.end(false);
+      this.#sessions.delete(session);
+    }
+  }
+
+  /** Ends our own pool: transactions that are open may finish within the timeout, then their connections are closed. */
+  async close(): Promise<void> {
+    if (this.#url === undefined || this.#pool === undefined) return;
+    const pool = await this.#pool.catch(() => undefined);
+    if (pool === undefined) return;
+    const { runtime, timeoutMs } = this.#settings;
+    const ended = (pool as unknown as OwnPool).end();
+    await withDeadline(runtime, timeoutMs, ended).catch(() => {
+      for (const session of this.#sessions) session.end(false);
+    });
+  }
+
+  async #open(): Promise<PostgresPool<Client>> {
+    this.#pool ??= openPool(this.#url ?? '', this.#settings) as Promise<unknown> as Promise<
+      PostgresPool<Client>
+    >;
+    return await this.#pool;
+  }
+}
+
+async function openPool(url: string, settings: PoolSettings): Promise<OwnPool> {
+  const pg = await importPg();
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: settings.timeoutMs,
+    idleTimeoutMillis: 10_000,
+    statement_timeout: settings.statementTimeoutMs,
+    lock_timeout: settings.lockTimeoutMs,
+    idle_in_transaction_session_timeout: settings.idleInTransactionTimeoutMs,
+    application_name: 'tenure',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  });
+  // The pool drops an idle client whose connection broke and opens another when asked; without a listener the event
+  // would end the process.
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** @param load replaced in tests. */
+export async function importPg(
+  load: () => Promise<typeof import('pg')> = () => import('pg'),
+): Promise<typeof import('pg')> {
+  try {
+    // The default export, since `pg` was CommonJS for most of version 8.
+    return (await load()).default;
+  } catch {
+    throw new OptionError(
+      'url',
+      'hidden',
+      'needs the package pg, which cannot be loaded',
+      'run `npm install pg`, or pass a pool of your own',
+    );
+  }
+}
+
+/** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
+function validateUrl(url: string): string {
+  const remedy = 'use postgres://user:password@host:port/database, each part percent-encoded';
+  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
+  throw new OptionError('url', 'hidden', 'is not a PostgreSQL URL', remedy);
+}
+
+function validatePool<Client extends PostgresClient>(
+  pool: PostgresPool<Client>,
+): PostgresPool<Client> {
+  if (typeof pool === 'object' && pool !== null && typeof pool.connect === 'function') return pool;
+  throw new OptionError('pool', pool, 'is not a pool', 'pass a URL, or a Pool of the package pg');
+}

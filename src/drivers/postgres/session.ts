@@ -1,0 +1,167 @@
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../errors/index.js';
+import type { Runtime } from '../../time/index.js';
+import type { PostgresClient, PostgresQueryable, PostgresResult } from './client.js';
+import { withDeadline } from './deadline.js';
+import { classifyPostgresError, isReadOnlyError, type PostgresPhase } from './errors.js';
+
+/** How one of our own statements is asked. */
+export interface Ask {
+  readonly runtime: Runtime;
+  /** The answer is waited for this long, on the monotonic clock. */
+  readonly timeoutMs: number;
+  readonly phase: PostgresPhase;
+  /** Begins an error's message. */
+  readonly what: string;
+}
+
+/** Runs one statement, and rejects with tenure's errors only. */
+export async function ask<Row extends object>(
+  target: PostgresQueryable,
+  { runtime, timeoutMs, phase, what }: Ask,
+  text: string,
+  values?: unknown[],
+): Promise<PostgresResult<Row>> {
+  try {
+    return await withDeadline(runtime, timeoutMs, target.query<Row>(text, values));
+  } catch (error) {
+    throw classifyPostgresError(error, phase, what);
+  }
+}
+
+/**
+ * One client for one transaction, from checkout to release.
+ *
+ * While a client is checked out, its pool does not listen for its errors, and an `error` event nobody listens for ends
+ * the process: a server restart would do that. So the session listens, and remembers.
+ */
+export class PostgresSession<Client extends PostgresClient> {
+  readonly client: Client;
+  #loss: Error | undefined;
+  #isOver = false;
+  readonly #onError = (error: Error) => {
+    this.#loss ??= error;
+  };
+
+  constructor(client: Client) {
+    this.client = client;
+    client.on('error', this.#onError);
+  }
+
+  /** Why the connection is gone, if it is known to be. Nothing sent from now on reaches the server. */
+  get loss(): Error | undefined {
+    return this.#loss;
+  }
+
+  /** Gives the client back to its pool, or closes its connection if its state is not known. Safe to call twice. */
+  end(isClean: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const reusable = isClean && this.#loss === undefined;
+    // A client that is being destroyed may still emit errors, so its listener stays.
+    if (reusable) this.client.removeListener('error', this.#onError);
+    this.client.release(!reusable);
+  }
+}
+
+export interface TransactionSteps {
+  /** Its first statement, e.g. `BEGIN`. May be several, divided by semicolons. */
+  readonly begin: string;
+  /** For our own statements; the work's are not timed by us. */
+  readonly ask: Omit<Ask, 'phase'>;
+}
+
+/**
+ * The last message of a transaction.
+ *
+ * - `SAVEPOINT` fails unless a transaction is open, so work that committed on its own is found out. It also fails in
+ *   one that has failed, where `COMMIT` would answer as if nothing were wrong and roll back.
+ * - Without `statement_timeout`, since a server that is waiting for its synchronous standby takes a time-out as "do
+ *   not wait", and reports a commit that only one machine has.
+ */
+const commitText = 'SAVEPOINT tenure_commit; SET LOCAL statement_timeout = 0; COMMIT';
+
+/**
+ * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever
+ * becomes of the rollback. Ends the session.
+ */
+export async function runTransaction<Client extends PostgresClient, Result>(
+  session: PostgresSession<Client>,
+  steps: TransactionSteps,
+  body: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const { client } = session;
+  let isClean = false;
+  try {
+    await ask(client, { ...steps.ask, phase: 'transaction' }, steps.begin);
+    const result = await body(client);
+    await commit(session, steps.ask);
+    isClean = true;
+    return result;
+  } catch (error) {
+    isClean = !meansLoss(error) && (await rollback(session, steps.ask));
+    throw isClean ? await explained(session, steps.ask, error) : error;
+  } finally {
+    session.end(isClean);
+  }
+}
+
+async function commit<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: Omit<Ask, 'phase'>,
+): Promise<void> {
+  // A commit that cannot be sent any more has a known outcome.
+  if (session.loss !== undefined)
+    throw classifyPostgresError(session.loss, 'transaction', own.what);
+  await ask(session.client, { ...own, phase: 'commit' }, commitText);
+}
+
+/** A rollback would queue behind a statement that is not answered; closing the connection has the same effect. */
+function meansLoss(error: unknown): boolean {
+  return error instanceof UnreachableError || error instanceof OutcomeUnknownError;
+}
+
+/** Whether the session is fit for another transaction. */
+async function rollback<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: Omit<Ask, 'phase'>,
+): Promise<boolean> {
+  if (session.loss !== undefined) return false;
+  try {
+    await ask(session.client, { ...own, phase: 'transaction' }, 'ROLLBACK');
+    return true;
+  } catch {
+    // The caller's error matters more.
+    return false;
+  }
+}
+
+interface ReadOnlyReasons {
+  readonly standby: boolean;
+  readonly setting: string;
+}
+
+/** Says which of the reasons it was if the server turned out to be read-only; every other error stays as it is. */
+async function explained<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: Omit<Ask, 'phase'>,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof StoreMisconfiguredError) || !isReadOnlyError(error.cause)) return error;
+  const question =
+    "SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only') AS setting";
+  const answer = await ask<ReadOnlyReasons>(
+    session.client,
+    { ...own, phase: 'read' },
+    question,
+  ).catch(() => undefined);
+  const reasons = answer?.rows[0];
+  if (reasons === undefined) return error;
+  const reason = reasons.standby
+    ? 'the server is a standby (pg_is_in_recovery() is true); connect to the primary'
+    : `default_transaction_read_only is ${reasons.setting}; connect with a role that may write`;
+  return new StoreMisconfiguredError(`${own.what} was refused: ${reason}.`, error.cause);
+}

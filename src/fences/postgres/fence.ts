@@ -1,0 +1,212 @@
+import { validateName } from '../../coordinators/index.js';
+import {
+  type Ask,
+  ask,
+  type PostgresClient,
+  type PostgresPool,
+  PostgresPoolHandle,
+  type PostgresQueryable,
+  runTransaction,
+} from '../../drivers/postgres/index.js';
+import { ClosedError, OptionError } from '../../errors/index.js';
+import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import { type Candidate, validateEffect, validateToken } from '../rule.js';
+import { TermGuard } from './guard.js';
+import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
+import { type FenceStatements, fenceStatements, lockKey, migrationSql } from './statements.js';
+
+/** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
+export interface PostgresFence<Client extends PostgresClient = PostgresClient>
+  extends Fence<Client> {
+  /**
+   * As in {@link Fence.check}, for any client that is inside a transaction.
+   *
+   * Not within a savepoint: rolling back to it would let go of the term. In `REPEATABLE READ` or `SERIALIZABLE` a race
+   * with a claim ends in {@link StoreRefusedError} `40001`; in `READ COMMITTED` in a wait.
+   */
+  check(transaction: PostgresQueryable, token: FencingToken): Promise<void>;
+  recordOnce(
+    transaction: PostgresQueryable,
+    scope: string,
+    key: string,
+    seq: number,
+  ): Promise<boolean>;
+  /** The SQL that `migrate` runs, for a migration tool of your own. */
+  readonly migrationSql: string;
+  /**
+   * Creates the schema and the tables unless they are there. Safe to call at every start, by many processes at once.
+   *
+   * @throws {StoreMisconfiguredError} if they are missing and the role may not create them.
+   */
+  migrate(): Promise<void>;
+  /**
+   * Deletes up to 10 000 effects that were recorded more than `olderThanMs` ago (server's clock) and returns how many
+   * it deleted: call it until it returns 0. Keep what can still be delivered again.
+   */
+  forgetEffects(olderThanMs: number): Promise<number>;
+}
+
+/**
+ * A fence in PostgreSQL: the term is checked in the transaction that writes, and both commit together or not at all.
+ *
+ * @param source a URL, for which a small pool of our own is opened on first use (needs the package `pg`), or your own
+ * `Pool`, which is never closed by the fence.
+ * @throws {OptionError} if the URL, the pool or an option is not usable. Nothing is connected yet.
+ */
+export function postgresFence<Client extends PostgresClient = PostgresClient>(
+  source: string | PostgresPool<Client>,
+  options: PostgresFenceOptions = {},
+): PostgresFence<Client> {
+  return new FenceInPostgres(source, resolveOptions(options));
+}
+
+const forgottenAtOnce = 10_000;
+/** A century. */
+const longestAgeMs = 100 * 365 * 24 * 60 * 60 * 1000;
+
+class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Client> {
+  readonly promises: FencePromises = {
+    resource: 'postgres',
+    atomicWithEffect: true,
+    durability: 'crash',
+    writersOfOneTerm: 'concurrent',
+  };
+  readonly migrationSql: string;
+  readonly #options: ResolvedOptions;
+  readonly #statements: FenceStatements;
+  readonly #guard: TermGuard;
+  readonly #pool: PostgresPoolHandle<Client>;
+  #closing: Promise<void> | undefined;
+
+  constructor(source: string | PostgresPool<Client>, options: ResolvedOptions) {
+    this.#options = options;
+    this.#statements = fenceStatements(options.quotedSchema);
+    this.#guard = new TermGuard(options, this.#statements);
+    this.migrationSql = migrationSql(options.schema);
+    this.#pool = new PostgresPoolHandle(source, {
+      ...options,
+      lockTimeoutMs: options.waitTimeoutMs,
+      statementTimeoutMs: options.waitTimeoutMs + options.timeoutMs,
+    });
+  }
+
+  async claim(token: FencingToken): Promise<void> {
+    const candidate = this.#accept(token);
+    const what = `the claim of "${candidate.name}"`;
+    const { waitTimeoutMs, timeoutMs } = this.#options;
+    // The pool may be the user's, whose limits are too short for this wait, or none at all.
+    const limits = `SET LOCAL lock_timeout = ${waitTimeoutMs}; SET LOCAL statement_timeout = ${waitTimeoutMs + timeoutMs}`;
+    await this.#transact(what, (client) => this.#guard.admit(client, candidate, what), limits);
+  }
+
+  async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
+    const candidate = this.#accept(token);
+    assertQueryable(transaction);
+    await this.#guard.admit(transaction, candidate, `the check of "${candidate.name}"`);
+  }
+
+  async transaction<Result>(
+    token: FencingToken,
+    work: (transaction: Client) => Promise<Result>,
+  ): Promise<Result> {
+    const candidate = this.#accept(token);
+    const what = `the transaction under "${candidate.name}"`;
+    return await this.#transact(what, async (client) => {
+      await this.#guard.admit(client, candidate, what);
+      return await work(client);
+    });
+  }
+
+  async recordOnce(
+    transaction: PostgresQueryable,
+    scope: string,
+    key: string,
+    seq: number,
+  ): Promise<boolean> {
+    this.#assertOpen();
+    validateEffect(scope, key, seq);
+    assertQueryable(transaction);
+    const own = this.#ask(`the record of an effect of "${scope}"`);
+    const { rows } = await ask(transaction, own, this.#statements.record, [scope, key, seq]);
+    return rows.length === 1;
+  }
+
+  async installedTerm(name: string): Promise<number | undefined> {
+    this.#assertOpen();
+    validateName(name);
+    const what = `reading the term of "${name}"`;
+    return await this.#pool.withSession(what, async (session) => {
+      const installed = await this.#guard.installed(session.client, name, what);
+      session.end(true);
+      return installed?.term;
+    });
+  }
+
+  async migrate(): Promise<void> {
+    this.#assertOpen();
+    const what = `the migration of schema "${this.#options.schema}"`;
+    const own = this.#ask(what);
+    await this.#transact(what, async (client) => {
+      // `IF NOT EXISTS` alone fails when two create at once, and needs the privilege to create even if all is there.
+      await ask(client, own, 'SELECT pg_advisory_xact_lock($1)', [lockKey('migrate')]);
+      const { rows } = await ask<{ migrated: boolean }>(client, own, this.#statements.isMigrated);
+      if (rows[0]?.migrated !== true) await ask(client, own, this.migrationSql);
+    });
+  }
+
+  async forgetEffects(olderThanMs: number): Promise<number> {
+    this.#assertOpen();
+    if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0 || olderThanMs > longestAgeMs) {
+      const remedy = `use whole milliseconds from 0 to ${longestAgeMs}`;
+      throw new OptionError('olderThanMs', olderThanMs, 'is no such age', remedy);
+    }
+    const what = 'forgetting old effects';
+    const values = [olderThanMs, forgottenAtOnce];
+    return await this.#transact(what, async (client) => {
+      const { forget } = this.#statements;
+      const { rows } = await ask<{ count: number }>(client, this.#ask(what), forget, values);
+      return rows[0]?.count ?? 0;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#pool.close();
+    await this.#closing;
+  }
+
+  /** @param settings further statements for the begin of the transaction. */
+  async #transact<Result>(
+    what: string,
+    body: (client: Client) => Promise<Result>,
+    settings = '',
+  ): Promise<Result> {
+    const { runtime, timeoutMs } = this.#options;
+    // The isolation is named, since a role or a database may have another default, in which races end in errors.
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${settings}`;
+    const steps = { begin, ask: { runtime, timeoutMs, what } };
+    return await this.#pool.withSession(
+      what,
+      async (session) => await runTransaction(session, steps, body),
+    );
+  }
+
+  #ask(what: string): Ask {
+    const { runtime, waitTimeoutMs } = this.#options;
+    return { runtime, timeoutMs: waitTimeoutMs, phase: 'transaction', what };
+  }
+
+  #accept(token: FencingToken): Candidate {
+    this.#assertOpen();
+    return validateToken(token);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ClosedError('the PostgreSQL fence');
+  }
+}
+
+function assertQueryable(transaction: PostgresQueryable): void {
+  if (typeof transaction?.query === 'function') return;
+  const remedy = 'pass the client on which BEGIN was sent';
+  throw new OptionError('transaction', transaction, 'is not a PostgreSQL client', remedy);
+}

@@ -1,0 +1,62 @@
+import { isTerm } from '../../coordinators/index.js';
+import { type Ask, ask, type PostgresQueryable } from '../../drivers/postgres/index.js';
+import { RecordCorruptError, StaleTermError } from '../../errors/index.js';
+import { type Candidate, type InstalledTerm, judge } from '../rule.js';
+import type { ResolvedOptions } from './options.js';
+import { type FenceStatements, lockKey } from './statements.js';
+
+interface StoredTerm {
+  readonly term: string;
+  readonly holderDigest: string;
+}
+
+/** The part of the fence that runs inside somebody's transaction and decides about a token. */
+export class TermGuard {
+  readonly #options: ResolvedOptions;
+  readonly #statements: FenceStatements;
+
+  constructor(options: ResolvedOptions, statements: FenceStatements) {
+    this.#options = options;
+    this.#statements = statements;
+  }
+
+  /**
+   * Lets the candidate pass if it is installed, or installs it, and keeps it valid until the transaction ends.
+   *
+   * @throws {StaleTermError} if it is neither.
+   */
+  async admit(client: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
+    const { name, term, holderDigest } = candidate;
+    const { idleInTransactionTimeoutMs, schema, waitTimeoutMs } = this.#options;
+    const own = this.#ask(what, waitTimeoutMs);
+    const values = [name, term, holderDigest, lockKey(schema, name), idleInTransactionTimeoutMs];
+    if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
+    // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
+    const before = await this.installed(client, name, what);
+    if (judge(before, candidate) !== 'refuse') {
+      if ((await ask(client, own, this.#statements.install, values)).rows.length > 0) return;
+    }
+    const after = await this.installed(client, name, what);
+    throw new StaleTermError(name, term, after?.term ?? term);
+  }
+
+  /** What is committed for a name (or written by this very transaction). Waits for nobody. */
+  async installed(
+    client: PostgresQueryable,
+    name: string,
+    what: string,
+  ): Promise<InstalledTerm | undefined> {
+    const own = this.#ask(what, this.#options.timeoutMs);
+    const { rows } = await ask<StoredTerm>(client, own, this.#statements.read, [name]);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const term = Number(row.term);
+    if (isTerm(term)) return { term, holderDigest: row.holderDigest };
+    const table = `${this.#options.quotedSchema}.fences`;
+    throw new RecordCorruptError(`the row of "${name}" in ${table} holds no term.`);
+  }
+
+  #ask(what: string, timeoutMs: number): Ask {
+    return { runtime: this.#options.runtime, timeoutMs, phase: 'transaction', what };
+  }
+}

@@ -1,0 +1,66 @@
+import { quoteSchema } from '../../drivers/postgres/index.js';
+import { OptionError } from '../../errors/index.js';
+import { type Runtime, realRuntime } from '../../time/index.js';
+
+export interface PostgresFenceOptions {
+  /** The schema of the fence's two tables: 1 to 63 letters, digits, underscores. Default `tenure`. */
+  readonly schema?: string;
+  /**
+   * How long a guarded transaction may stand open without a statement, in milliseconds by the server's clock, from 100
+   * to a day. Then the server ends it, which is how a frozen owner makes room for its successor. A shorter limit that
+   * the session has already stays. Default 30 000; longer lets a takeover wait longer, shorter ends work that computes
+   * or calls elsewhere between two statements.
+   */
+  readonly idleInTransactionTimeoutMs?: number;
+  /**
+   * How long a claim, or a check that installs a new term, waits for transactions of the previous owner, in
+   * milliseconds. More than `idleInTransactionTimeoutMs`. Default: that plus 15 000.
+   */
+  readonly waitTimeoutMs?: number;
+  /**
+   * How long connecting, `COMMIT`, `ROLLBACK` and closing may each take, in milliseconds, from 100 to a day. A
+   * `COMMIT` that takes longer has an unknown outcome. Default 15 000.
+   */
+  readonly timeoutMs?: number;
+  /** Clocks and timers; for tests. Default those of this process. */
+  readonly runtime?: Runtime;
+}
+
+export interface ResolvedOptions {
+  readonly schema: string;
+  readonly quotedSchema: string;
+  readonly idleInTransactionTimeoutMs: number;
+  readonly waitTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly runtime: Runtime;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const waitBeyondIdleMs = 15_000;
+
+export function resolveOptions(options: PostgresFenceOptions): ResolvedOptions {
+  const schema = options.schema ?? 'tenure';
+  const idleInTransactionTimeoutMs = options.idleInTransactionTimeoutMs ?? 30_000;
+  const waitTimeoutMs = options.waitTimeoutMs ?? idleInTransactionTimeoutMs + waitBeyondIdleMs;
+  const timeoutMs = options.timeoutMs ?? 15_000;
+  const quotedSchema = quoteSchema(schema);
+  checkDuration('idleInTransactionTimeoutMs', idleInTransactionTimeoutMs, dayMs);
+  checkDuration('timeoutMs', timeoutMs, dayMs);
+  checkDuration('waitTimeoutMs', waitTimeoutMs, 2 * dayMs);
+  if (waitTimeoutMs <= idleInTransactionTimeoutMs) {
+    throw new OptionError(
+      'waitTimeoutMs',
+      waitTimeoutMs,
+      'would give up before a frozen predecessor is ended',
+      `use more than idleInTransactionTimeoutMs, which is ${idleInTransactionTimeoutMs}`,
+    );
+  }
+  const runtime = options.runtime ?? realRuntime;
+  return { schema, quotedSchema, idleInTransactionTimeoutMs, waitTimeoutMs, timeoutMs, runtime };
+}
+
+function checkDuration(option: string, value: number, longestMs: number): void {
+  if (Number.isSafeInteger(value) && value >= 100 && value <= longestMs) return;
+  const remedy = `use whole milliseconds from 100 to ${longestMs}`;
+  throw new OptionError(option, value, 'is no such duration', remedy);
+}

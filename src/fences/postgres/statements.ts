@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { highestTerm } from '../../coordinators/index.js';
+import { quoteSchema } from '../../drivers/postgres/index.js';
+
+/**
+ * The SQL that creates what the fence needs: two tables in a schema of their own. Run it in one transaction, with a
+ * tool of your own or by `fence.migrate()`. Running it again changes nothing.
+ *
+ * @param schema see `PostgresFenceOptions.schema`. Default `tenure`.
+ * @throws {OptionError} if it is not a name tenure takes.
+ */
+export function migrationSql(schema = 'tenure'): string {
+  const quoted = quoteSchema(schema);
+  return `CREATE SCHEMA IF NOT EXISTS ${quoted};
+
+CREATE TABLE IF NOT EXISTS ${quoted}.fences (
+  name text PRIMARY KEY,
+  term bigint NOT NULL CHECK (term BETWEEN 1 AND ${highestTerm}),
+  holder_digest text NOT NULL,
+  installed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+CREATE TABLE IF NOT EXISTS ${quoted}.effects (
+  scope text NOT NULL,
+  key text NOT NULL,
+  seq bigint NOT NULL,
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (scope, key, seq)
+);
+`;
+}
+
+/**
+ * A key for a transaction-level advisory lock, as decimal text of a signed 64-bit integer. Two names that share one by
+ * accident wait for each other; nothing else depends on it.
+ */
+export function lockKey(...parts: readonly string[]): string {
+  const text = JSON.stringify(['tenure.fence', ...parts]);
+  return createHash('sha256').update(text).digest().readBigInt64BE().toString();
+}
+
+/** Lowers the session's limit to parameter `$5` until the transaction ends; a lower one stays. Never null. */
+const limitIdleTime = `set_config('idle_in_transaction_session_timeout', CASE
+  WHEN extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000 BETWEEN 1 AND $5::int
+  THEN current_setting('idle_in_transaction_session_timeout')
+  ELSE $5::text || 'ms' END, true) IS NOT NULL`;
+
+/** An installed term that a crash forgets would let an old owner in again. Raises, never lowers. Never null. */
+const commitDurably = `set_config('synchronous_commit', CASE
+  WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
+  THEN current_setting('synchronous_commit')
+  ELSE 'on' END, true) IS NOT NULL`;
+
+export type FenceStatements = ReturnType<typeof fenceStatements>;
+
+/** Everything the fence asks, with all tables qualified: `search_path` is not trusted. */
+export function fenceStatements(quotedSchema: string) {
+  const fences = `${quotedSchema}.fences`;
+  const effects = `${quotedSchema}.effects`;
+  return {
+    /**
+     * Lets a token pass that is installed already, and holds its row until the transaction ends.
+     *
+     * In: name, term, digest, lock key, idle limit in ms. Out: one row if it passes, none if something else is
+     * installed or nothing is.
+     * Keeps true: `FOR SHARE` lets writers of one term go on together and makes whoever installs another wait. A row
+     * that does not match is not locked at all, since two transactions that hold it shared and both want to change
+     * it would block each other.
+     * The advisory lock is a queue: the server grants shared row locks past a waiting change, so a steady stream of
+     * overlapping writers could keep a successor out for seconds (seen: 3.1 s with eight of them).
+     */
+    pass: `SELECT f.term::text AS term FROM ${fences} AS f
+WHERE f.name = $1 AND CASE WHEN f.term = $2::bigint AND f.holder_digest = $3::text
+  THEN pg_advisory_xact_lock_shared($4::bigint) IS NOT NULL AND ${limitIdleTime}
+  ELSE false END
+FOR SHARE OF f`,
+
+    /**
+     * Installs a token unless a higher term, or an equal one of another holder, is there.
+     *
+     * In: as \`pass\`. Out: one row if it is installed now, none if it was refused.
+     * Clock: the server's, for \`installed_at\`, which is for people only.
+     * Keeps true: the condition is judged on the newest committed row, after all transactions that hold it have
+     * ended, and in the step that changes it. Terms never fall.
+     */
+    install: `INSERT INTO ${fences} AS f (name, term, holder_digest, installed_at)
+SELECT $1::text, $2::bigint, $3::text, clock_timestamp()
+WHERE pg_advisory_xact_lock($4::bigint) IS NOT NULL AND ${limitIdleTime} AND ${commitDurably}
+ON CONFLICT (name) DO UPDATE
+  SET term = excluded.term, holder_digest = excluded.holder_digest, installed_at = excluded.installed_at
+  WHERE f.term < excluded.term OR (f.term = excluded.term AND f.holder_digest = excluded.holder_digest)
+RETURNING f.term::text AS term`,
+
+    /** In: name. Out: what is installed, or no row. Locks nothing. */
+    read: `SELECT f.term::text AS term, f.holder_digest AS "holderDigest" FROM ${fences} AS f WHERE f.name = $1`,
+
+    /**
+     * In: scope, key, seq. Out: one row if the effect is new, none if it is recorded.
+     * Keeps true: it waits for another transaction that is recording the same effect, and counts on its outcome.
+     */
+    record: `INSERT INTO ${effects} (scope, key, seq) VALUES ($1, $2, $3::bigint)
+ON CONFLICT (scope, key, seq) DO NOTHING RETURNING true AS recorded`,
+
+    /** In: age in ms, by the server's clock; how many at most. Out: how many were deleted. */
+    forget: `WITH gone AS (
+  DELETE FROM ${effects} WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM ${effects} WHERE recorded_at < clock_timestamp() - $1::bigint * interval '1 millisecond' LIMIT $2
+  )) RETURNING 1)
+SELECT count(*)::int AS count FROM gone`,
+
+    /** Out: whether both tables are there. */
+    isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL AND to_regclass('${effects}') IS NOT NULL AS migrated`,
+  };
+}
