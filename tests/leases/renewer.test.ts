@@ -57,6 +57,22 @@ describe('the renewal of many leases', () => {
     expect(calls).toBeGreaterThan(2);
   });
 
+  it('that is never answered does not hold up the deadline', async () => {
+    const runtime = new VirtualRuntime();
+    const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
+    let calls = 0;
+    const coordinator = override(inner, {
+      renew: (requests, call) =>
+        ++calls === 1 ? inner.renew(requests, call) : new Promise(() => undefined),
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    const { signal } = defined(await leases.acquire('payments'));
+    await runtime.advance(29_999);
+    expect(signal.aborted).toBe(false);
+    await runtime.advance(1);
+    expect(signal.aborted).toBe(true);
+  });
+
   it('backs off while the store refuses: a handful of tries until the deadline, each with jitter', async () => {
     const { process, runtime } = createFixture();
     const { leases, link } = process('a');
