@@ -27,13 +27,15 @@ export class Afterlife {
     await this.#attempt(timeoutMs, 'a release', this.#coordinator.release(requests, { timeoutMs }));
   }
 
-  async handoff(request: HandoffRequest, timeoutMs: number): Promise<boolean> {
+  /** For each request, whether the store confirmed it. */
+  async handoff(requests: readonly HandoffRequest[], timeoutMs: number): Promise<boolean[]> {
+    if (requests.length === 0) return [];
     const results = await this.#attempt(
       timeoutMs,
       'a handoff',
-      this.#coordinator.handoff([request], { timeoutMs }),
+      this.#coordinator.handoff(requests, { timeoutMs }),
     );
-    return results?.[0]?.outcome === 'ended';
+    return requests.map((_, index) => results?.[index]?.outcome === 'ended');
   }
 
   letGoLater(lease: Lease): void {

@@ -172,6 +172,21 @@ export class Leases implements AsyncDisposable {
     await this.#giveBack(leases, 'released');
   }
 
+  /**
+   * Gives each lease to its successor in one request, as {@link Lease.handoff} does for one; `reserveMs` defaults to the
+   * ttl. Never throws. For each, in order: whether the store confirmed it; `false` for a lease that had ended already.
+   */
+  async handoffMany(
+    gifts: readonly { readonly lease: Lease; readonly to: string }[],
+    reserveMs = this.timing.ttlMs,
+  ): Promise<boolean[]> {
+    const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
+    for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
+    const requests = alive.map(({ lease, to }) => ({ ...asReleaseRequest(lease), to, reserveMs }));
+    const confirmed = await this.#afterlife.handoff(requests, this.timing.attemptTimeoutMs);
+    return gifts.map((gift) => confirmed[alive.indexOf(gift)] ?? false);
+  }
+
   /** What is stored under a name now: who holds it, in which term, for how long; `undefined` if it is free. */
   async read(name: string): Promise<LeaseRecord | undefined> {
     validateName(name);
@@ -373,7 +388,8 @@ export class Leases implements AsyncDisposable {
 
   async #handoff(lease: Lease, to: string, reserveMs: number): Promise<boolean> {
     const request: HandoffRequest = { ...asReleaseRequest(lease), to, reserveMs };
-    return this.#afterlife.handoff(request, lease.timing.attemptTimeoutMs);
+    const [confirmed] = await this.#afterlife.handoff([request], lease.timing.attemptTimeoutMs);
+    return confirmed ?? false;
   }
 }
 
