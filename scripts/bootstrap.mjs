@@ -37,15 +37,21 @@ export function fail(message) {
 }
 
 /**
- * Runs a program of ours or of a dependency; its output goes to standard error.
+ * Runs a program to its end. What it prints is shown only if it fails.
  * @param {string} command
  * @param {string[]} args
  * @param {string} what said when it fails
  */
 function runOrFail(command, args, what) {
-  const { status, error, signal } = spawnSync(command, args, { cwd: root, stdio: [0, 2, 2] });
-  if (error) fail(`${what} failed: ${error.message}`);
-  if (status !== 0) fail(`${what} failed (${signal ?? `exit status ${status}`})`);
+  const { status, signal, error, stdout, stderr } = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status === 0) return;
+  process.stderr.write(`${stdout ?? ''}${stderr ?? ''}`);
+  fail(`${what} failed: ${error?.message ?? signal ?? `exit status ${status}`}`);
 }
 
 /**
