@@ -53,6 +53,10 @@ export function classifyPostgresError(
 function connectionLoss(phase: PostgresPhase, what: string, cause: Error): TenureError {
   switch (phase) {
     case 'connect':
+      return new UnreachableError(
+        `${what} failed: PostgreSQL could not be reached, or every connection of the pool is in use; try again.`,
+        cause,
+      );
     case 'read':
       return new UnreachableError(
         `${what} failed: PostgreSQL could not be reached; try again.`,

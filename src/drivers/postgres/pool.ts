@@ -17,6 +17,12 @@ export interface PoolSettings {
 
 interface OwnPool extends PostgresPool {
   end(): Promise<void>;
+  on(event: 'error', listener: () => void): unknown;
+}
+
+/** What we call of the package; its own types would be needed by everybody who compiles against ours. */
+interface PgPackage {
+  readonly Pool: new (config: object) => OwnPool;
 }
 
 /** Where sessions come from: the user's pool, which is never closed here, or one of our own behind a URL. */
@@ -104,11 +110,11 @@ async function openPool(url: string, settings: PoolSettings): Promise<OwnPool> {
 
 /** @param load replaced in tests. */
 export async function importPg(
-  load: () => Promise<typeof import('pg')> = () => import('pg'),
-): Promise<typeof import('pg')> {
+  load: () => Promise<unknown> = () => import('pg'),
+): Promise<PgPackage> {
   try {
     // The default export, since `pg` was CommonJS for most of version 8.
-    return (await load()).default;
+    return ((await load()) as { readonly default: PgPackage }).default;
   } catch {
     throw new OptionError(
       'url',

@@ -1,2 +1,2 @@
-export type { FenceCase, FenceSubject, TestRunner } from './subject.js';
+export type { FenceCase, FenceSubject } from './subject.js';
 export { fenceCases, registerFenceConformance } from './suite.js';

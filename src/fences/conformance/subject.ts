@@ -22,10 +22,3 @@ export interface FenceCase {
   readonly title: string;
   run<Transaction>(subject: FenceSubject<Transaction>): Promise<void>;
 }
-
-/** The two functions of a test runner that the suite uses: vitest, jest, mocha and `node:test` have them. */
-export interface TestRunner {
-  // Runners differ in what these return, and none of it is used.
-  readonly describe: (title: string, body: () => void) => unknown;
-  readonly it: (title: string, body: () => Promise<void>) => unknown;
-}

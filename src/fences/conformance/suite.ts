@@ -1,7 +1,8 @@
+import type { TestFramework } from '../../coordinators/conformance/index.js';
 import { effectCases } from './effects.js';
 import { inputCases } from './inputs.js';
 import { raceCases } from './races.js';
-import type { FenceCase, FenceSubject, TestRunner } from './subject.js';
+import type { FenceCase, FenceSubject } from './subject.js';
 import { termCases } from './terms.js';
 
 /** Every requirement on a fence. Each case uses names of its own, so a resource may be shared and reused. */
@@ -13,7 +14,7 @@ export const fenceCases: readonly FenceCase[] = [
 ];
 
 /**
- * Registers the whole suite with a test runner:
+ * Registers the whole suite with a test framework:
  *
  * ```ts
  * import { describe, it } from 'vitest';
@@ -25,11 +26,11 @@ export const fenceCases: readonly FenceCase[] = [
 export function registerFenceConformance<Transaction>(
   title: string,
   open: () => Promise<FenceSubject<Transaction>>,
-  runner: TestRunner,
+  framework: TestFramework,
 ): void {
-  runner.describe(title, () => {
+  framework.describe(title, () => {
     for (const one of fenceCases) {
-      runner.it(`${one.title} [${one.id}]`, async () => await runCase(one, open));
+      framework.it(`${one.title} [${one.id}]`, async () => await runCase(one, open));
     }
   });
 }

@@ -93,9 +93,8 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   async claim(token: FencingToken): Promise<void> {
     const candidate = this.#accept(token);
     const what = `the claim of "${candidate.name}"`;
-    const { waitTimeoutMs, timeoutMs } = this.#options;
-    // The pool may be the user's, whose limits are too short for this wait, or none at all.
-    const limits = `SET LOCAL lock_timeout = ${waitTimeoutMs}; SET LOCAL statement_timeout = ${waitTimeoutMs + timeoutMs}`;
+    // The pool may be the user's, whose limits are too short for this wait. What is waited for is locks.
+    const limits = `SET LOCAL lock_timeout = ${this.#options.waitTimeoutMs}; SET LOCAL statement_timeout = 0`;
     await this.#transact(what, (client) => this.#guard.admit(client, candidate, what), limits);
   }
 
@@ -191,8 +190,9 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   }
 
   #ask(what: string): Ask {
-    const { runtime, waitTimeoutMs } = this.#options;
-    return { runtime, timeoutMs: waitTimeoutMs, phase: 'transaction', what };
+    const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
+    // The server's own limit comes first, and brings a better answer.
+    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase: 'transaction', what };
   }
 
   #accept(token: FencingToken): Candidate {

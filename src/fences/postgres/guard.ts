@@ -27,8 +27,9 @@ export class TermGuard {
    */
   async admit(client: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
     const { name, term, holderDigest } = candidate;
-    const { idleInTransactionTimeoutMs, schema, waitTimeoutMs } = this.#options;
-    const own = this.#ask(what, waitTimeoutMs);
+    const { idleInTransactionTimeoutMs, schema, waitTimeoutMs, timeoutMs } = this.#options;
+    // The server's own limit comes first, and brings a better answer.
+    const own = this.#ask(what, waitTimeoutMs + timeoutMs);
     const values = [name, term, holderDigest, lockKey(schema, name), idleInTransactionTimeoutMs];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.

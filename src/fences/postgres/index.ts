@@ -1,3 +1,9 @@
+export type {
+  PostgresClient,
+  PostgresPool,
+  PostgresQueryable,
+  PostgresResult,
+} from '../../drivers/postgres/index.js';
 export { type PostgresFence, postgresFence } from './fence.js';
 export type { PostgresFenceOptions } from './options.js';
 export { migrationSql } from './statements.js';

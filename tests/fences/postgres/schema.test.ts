@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { OptionError, StaleTermError, StoreMisconfiguredError } from '../../../src/errors/index.js';
+import { tokenOf } from '../../../src/fences/conformance/scenario.js';
+import {
+  migrationSql,
+  type PostgresFence,
+  type PostgresFenceOptions,
+  postgresFence,
+} from '../../../src/fences/postgres/index.js';
+import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
+import { openPool, runSql } from './subject.js';
+
+let database: FreshDatabase;
+
+beforeAll(async () => {
+  database = await freshPostgresDatabase(inject('postgresUrl'));
+});
+
+afterAll(async () => await database.drop());
+
+async function withFence<Result>(
+  options: PostgresFenceOptions,
+  use: (fence: PostgresFence) => Promise<Result>,
+  url = database.url,
+): Promise<Result> {
+  const fence = postgresFence(url, options);
+  try {
+    return await use(fence);
+  } finally {
+    await fence.close();
+  }
+}
+
+const hostileSchemas = [
+  '',
+  'a"b',
+  'x"; DROP SCHEMA public CASCADE; --',
+  "quote'",
+  'two words',
+  'dot.ted',
+  '1st',
+  'nul\0',
+  'pg_catalog',
+  'PG_temp',
+  'information_schema',
+  'schéma',
+  's'.repeat(64),
+  undefined as never,
+  7 as never,
+];
+
+describe('the schema of the PostgreSQL fence', () => {
+  it.each(hostileSchemas.filter((name) => name !== undefined))('refuses the name %j', (schema) => {
+    expect(() => postgresFence(database.url, { schema })).toThrow(OptionError);
+    expect(() => migrationSql(schema)).toThrow(OptionError);
+  });
+
+  it.each(['select', 'Mixed_Case', '_', 's'.repeat(63)])(
+    'takes the name %j as it is',
+    async (schema) => {
+      await withFence({ schema }, async (fence) => {
+        await fence.migrate();
+        await fence.claim(tokenOf('ledger', 5));
+      });
+      const { rows } = await runSql(database.url, `SELECT term FROM "${schema}".fences`);
+      expect(rows).toEqual([{ term: '5' }]);
+    },
+  );
+
+  it('keeps the terms of two schemas apart', async () => {
+    await withFence({ schema: 'one' }, (fence) =>
+      fence.migrate().then(() => fence.claim(tokenOf('x', 9))),
+    );
+    await withFence({ schema: 'two' }, async (fence) => {
+      await fence.migrate();
+      expect(await fence.installedTerm('x')).toBeUndefined();
+    });
+  });
+
+  it('is created once by many that migrate at the same moment, and again without change', async () => {
+    const options = { schema: 'crowded' };
+    await Promise.all(
+      Array.from({ length: 8 }, () => withFence(options, (fence) => fence.migrate())),
+    );
+    await withFence(options, async (fence) => {
+      await fence.claim(tokenOf('ledger', 5));
+      await fence.migrate();
+      expect(await fence.installedTerm('ledger')).toBe(5);
+    });
+  });
+
+  it('can be created by the printed SQL, twice', async () => {
+    const sql = migrationSql('printed');
+    await runSql(database.url, sql);
+    await runSql(database.url, sql);
+    await withFence({ schema: 'printed' }, async (fence) => {
+      expect(fence.migrationSql).toBe(sql);
+      await fence.claim(tokenOf('ledger', 5));
+    });
+  });
+
+  it('is asked for by name when it is missing', async () => {
+    await withFence({ schema: 'absent' }, async (fence) => {
+      const attempts = [
+        () => fence.claim(tokenOf('ledger', 1)),
+        () => fence.transaction(tokenOf('ledger', 1), async () => {}),
+        () => fence.installedTerm('ledger'),
+        () => fence.forgetEffects(0),
+      ];
+      for (const attempt of attempts) {
+        const error = await attempt().catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(StoreMisconfiguredError);
+        expect(String(error)).toContain('run migrate()');
+      }
+    });
+  });
+
+  it('needs no privilege to be found complete, and names the lack of one to be created', async () => {
+    const role = `fence_reader_${randomBytes(4).toString('hex')}`;
+    await withFence({ schema: 'shared' }, (fence) => fence.migrate());
+    await runSql(
+      database.url,
+      `CREATE ROLE ${role} LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA shared TO ${role}`,
+    );
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'pw';
+    try {
+      await withFence({ schema: 'shared' }, (fence) => fence.migrate(), url.href);
+      const denied = withFence({ schema: 'denied' }, (fence) => fence.migrate(), url.href);
+      await expect(denied).rejects.toBeInstanceOf(StoreMisconfiguredError);
+      const claim = withFence(
+        { schema: 'shared' },
+        (fence) => fence.claim(tokenOf('a', 1)),
+        url.href,
+      );
+      await expect(claim).rejects.toThrow(/privilege/);
+    } finally {
+      await runSql(database.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
+  it('does not follow the search path, nor types that the program parses in its own way', async () => {
+    await withFence({}, (fence) => fence.migrate());
+    await runSql(database.url, 'CREATE SCHEMA decoy; CREATE TABLE decoy.fences (name text)');
+    const { default: pg } = await import('pg');
+    const types = new pg.TypeOverrides();
+    types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
+    const pool = openPool(database.url, { options: '-c search_path=decoy', types });
+    const fence = postgresFence(pool);
+    await fence.claim(tokenOf('path', 5));
+    await expect(fence.claim(tokenOf('path', 4))).rejects.toBeInstanceOf(StaleTermError);
+    expect(await fence.installedTerm('path')).toBe(5);
+    await pool.end();
+  });
+
+  it('holds only the digest of a holder, never its nonce', async () => {
+    const token = tokenOf('secret', 5);
+    await withFence({}, async (fence) => {
+      await fence.migrate();
+      await fence.claim(token);
+    });
+    const { rows } = await runSql(
+      database.url,
+      "SELECT holder_digest FROM tenure.fences WHERE name = 'secret'",
+    );
+    expect(rows).toEqual([{ holder_digest: token.holder.digest }]);
+    expect(token.holder.wire).not.toContain(token.holder.digest);
+  });
+});
+
+describe('the options of the PostgreSQL fence', () => {
+  const bad: [string, unknown, object?][] = [
+    ['a URL of another store', 'redis://localhost'],
+    ['no URL', 'localhost:5432'],
+    ['no pool', {}],
+    ['no source', undefined],
+    ['an idle limit of zero', 'postgres://h/d', { idleInTransactionTimeoutMs: 0 }],
+    ['a fraction', 'postgres://h/d', { timeoutMs: 100.5 }],
+    ['a wait shorter than the idle limit', 'postgres://h/d', { waitTimeoutMs: 30_000 }],
+  ];
+  it.each(bad)('refuse %s', (_title, source, options) => {
+    expect(() => postgresFence(source as string, options)).toThrow(OptionError);
+  });
+
+  it('show nothing of a URL that is refused', () => {
+    const attempt = () => postgresFence('postgre://tenure:hunter2@host/db');
+    expect(attempt).toThrow(
+      expect.not.objectContaining({ message: expect.stringMatching('hunter2') }),
+    );
+  });
+});
