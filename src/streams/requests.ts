@@ -1,4 +1,4 @@
-import { type CallOptions, validateTerm } from '../coordinators/index.js';
+import { type CallOptions, Holder, validateTerm } from '../coordinators/index.js';
 import { checkTimeout } from '../coordinators/requests.js';
 import { OptionError } from '../errors/index.js';
 import { validateToken } from '../fences/rule.js';
@@ -51,6 +51,7 @@ export function checkSteps(
   return checkBatch(requests, ({ token, acknowledge, after, limit }) => {
     // Not the whole token, of every shard, at every step: its name was checked when it was installed.
     validateTerm(token.term, 'token.term');
+    checkHolder(token.holder);
     for (const position of acknowledge) checkPosition(position, 'acknowledge', isPosition);
     if (after !== undefined) checkPosition(after, 'after', isPosition);
     checkCount(acknowledge.length, 'acknowledge');
@@ -82,6 +83,12 @@ export function checkSeq(seq: number, option: string, smallest: number): number 
     'is not a sequence number',
     `use a safe integer from ${smallest}`,
   );
+}
+
+function checkHolder(holder: unknown): void {
+  if (holder instanceof Holder) return;
+  // The value may be a nonce that was passed by mistake, so it is not shown.
+  throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
 }
 
 function checkText(text: string, option: string, longestBytes: number): string {

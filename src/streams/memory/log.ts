@@ -54,12 +54,12 @@ export class ShardLog {
     const { key, id, payload } = request;
     const state = this.#key(key);
     if (state.isSealed) return { outcome: 'moved' };
-    const nameOfId = JSON.stringify([key, id]);
-    const known = this.#ids.get(nameOfId);
-    if (known !== undefined) return { outcome: 'duplicate', seq: known.seq };
     const seq = request.seq ?? state.lastSeq + 1;
     if (seq <= state.lastSeq) return { outcome: 'duplicate', seq };
     if (seq > state.lastSeq + 1) return { outcome: 'gap', lastSeq: state.lastSeq };
+    const nameOfId = JSON.stringify([key, id]);
+    const known = this.#ids.get(nameOfId);
+    if (known !== undefined) return { outcome: 'duplicate', seq: known.seq };
 
     state.lastSeq = seq;
     this.#ids.set(nameOfId, { seq, forgetAtMs: time.elapsedMs + this.#dedupeWindowMs });

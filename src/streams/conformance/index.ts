@@ -1,0 +1,13 @@
+export type { StreamConformanceCase } from './case.js';
+export { streamConformanceCases } from './cases/index.js';
+export {
+  registerStreamConformance,
+  runStreamConformanceCase,
+  type StreamTestFramework,
+} from './register.js';
+export type {
+  StreamControlName,
+  StreamControls,
+  StreamSubject,
+  StreamTarget,
+} from './subject.js';
