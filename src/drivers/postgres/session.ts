@@ -61,6 +61,7 @@ export class PostgresSession<Client extends PostgresClient> {
     if (this.#isOver) return;
     this.#isOver = true;
     const reusable = isClean && this.#loss === undefined;
+    if (!reusable) this.#loss ??= new Error('the connection was closed');
     // A client that is being destroyed may still emit errors, so its listener stays.
     if (reusable) this.client.removeListener('error', this.#onError);
     this.client.release(!reusable);
