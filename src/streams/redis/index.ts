@@ -1,0 +1,1 @@
+export { type RedisStreams, type RedisStreamsOptions, redisStreams } from './store.js';

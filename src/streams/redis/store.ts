@@ -1,0 +1,210 @@
+import type { CallOptions } from '../../coordinators/index.js';
+import {
+  type DuplicableRedisClient,
+  RedisConnection,
+  type RedisConnectionEvents,
+  RedisSubscriber,
+  redisSource,
+} from '../../drivers/redis/index.js';
+import { ClosedError } from '../../errors/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { type Runtime, realRuntime } from '../../time/index.js';
+import type {
+  InstallRequest,
+  InstallResult,
+  PublishRequest,
+  PublishResult,
+  SealResult,
+  ShardBacklog,
+  StepRequest,
+  StepResult,
+  StreamPromises,
+  StreamStore,
+} from '../contract.js';
+import {
+  checkDedupeWindow,
+  checkInstalls,
+  checkKey,
+  checkLargestPayload,
+  checkPublishes,
+  checkSeq,
+  checkShard,
+  checkShards,
+  checkSteps,
+  checkTimeout,
+  defaultLargestPayloadBytes,
+} from '../requests.js';
+import { backlogBatch, installBatch, lateAnswer, publishBatch, stepBatch } from './batches.js';
+import { type Batch, runBatch } from './calls.js';
+import { sealScanCount } from './chunks.js';
+import { StreamKeys } from './keys.js';
+import { parseBacklog, parseInstall, parsePublish, parseSeal, parseStep } from './replies.js';
+import { openScript, sealScript } from './scripts.js';
+
+export interface RedisStreamsOptions {
+  /** The topic: its logs, numbering and bell are its own. A name, see `validateName`. */
+  readonly topic: string;
+  /** Topics of two namespaces know nothing of each other. Default `default`. */
+  readonly namespace?: string;
+  /**
+   * How long a message's id is remembered, from 1 ms. Default one hour. Each id takes some 250 bytes of the server's
+   * memory for so long; a retry that comes later is appended once more.
+   */
+  readonly dedupeWindowMs?: number;
+  /** A larger payload is refused. Default 256 KiB. */
+  readonly largestPayloadBytes?: number;
+  /** Clocks and timers that bound the calls. Default: those of this process. */
+  readonly runtime?: Runtime;
+  /** How long one attempt to connect, log in and check the server may take. Default 2,000 ms. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** A stream store that also reports what happens to its connection. */
+export interface RedisStreams extends StreamStore, EventSource<RedisConnectionEvents> {}
+
+/** What the server keeps depends on its configuration, so this names the settings instead of a promise of our own. */
+const promises: StreamPromises = {
+  store: 'redis',
+  durability:
+    'What the server keeps: every acknowledged append with appendfsync always; all but about the last second with everysec; nothing over a restart without a file. A fail-over to a replica may lose the last ones.',
+};
+
+/**
+ * A stream store on one Redis server (7.0 or later): one Redis stream per shard that holds its unfinished messages.
+ *
+ * The leases of the shards may live elsewhere: each log keeps the term that was installed in it. It opens a connection
+ * at the first call and a second one for `watch`. Calls may be made concurrently; after `close()` they reject with
+ * `ClosedError`.
+ *
+ * A large batch is executed in pieces. If one fails after others were executed, the call rejects with
+ * `OutcomeUnknownError`; repeating it is harmless.
+ *
+ * @param urlOrClient `redis://` or `rediss://`, or an ioredis client, which is duplicated and never used itself.
+ * @throws {OptionError} for anything that is not one of these, or an option out of range.
+ */
+export function redisStreams(
+  urlOrClient: string | URL | DuplicableRedisClient,
+  options: RedisStreamsOptions,
+): RedisStreams {
+  return new RedisStreamStore(urlOrClient, options);
+}
+
+class RedisStreamStore implements RedisStreams {
+  readonly promises = promises;
+  readonly #keys: StreamKeys;
+  readonly #dedupeWindowMs: number;
+  readonly #largestPayloadBytes: number;
+  readonly #connection: RedisConnection;
+  readonly #subscriber: RedisSubscriber;
+  readonly #events = new Emitter<RedisConnectionEvents>();
+  #isClosed = false;
+
+  constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisStreamsOptions) {
+    this.#keys = new StreamKeys(options.namespace ?? 'default', options.topic);
+    this.#dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
+    this.#largestPayloadBytes = checkLargestPayload(
+      options.largestPayloadBytes ?? defaultLargestPayloadBytes,
+    );
+    const source = redisSource(urlOrClient);
+    const { runtime = realRuntime, connectTimeoutMs } = options;
+    const shared = { runtime, ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) };
+    this.#connection = new RedisConnection(source, shared);
+    this.#subscriber = new RedisSubscriber(source, shared);
+    this.#connection.on('connected', (event) => this.#events.emit('connected', event));
+    this.#connection.on('disconnected', (event) => this.#events.emit('disconnected', event));
+    this.#connection.on('warning', (event) => this.#events.emit('warning', event));
+    this.#subscriber.on('warning', (event) => this.#events.emit('warning', event));
+  }
+
+  on<Name extends keyof RedisConnectionEvents>(
+    name: Name,
+    listener: (event: RedisConnectionEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  async publish(requests: readonly PublishRequest[], call: CallOptions): Promise<PublishResult[]> {
+    const checked = checkPublishes(requests, this.#largestPayloadBytes);
+    const answers = await this.#run(publishBatch(checked, this.#keys, this.#dedupeWindowMs), call);
+    return answers.map((answer) =>
+      answer === lateAnswer ? { outcome: 'too-late' } : parsePublish(answer),
+    );
+  }
+
+  async install(requests: readonly InstallRequest[], call: CallOptions): Promise<InstallResult[]> {
+    const checked = checkInstalls(requests);
+    const answers = await this.#run(installBatch(checked, this.#keys), call);
+    return zip(checked, answers, ({ shard }, answer) =>
+      parseInstall(answer, this.#keys.shard(shard).owner),
+    );
+  }
+
+  async step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]> {
+    const checked = checkSteps(requests, isPosition);
+    const answers = await this.#run(stepBatch(checked, this.#keys), call);
+    return zip(checked, answers, ({ shard }, answer) => {
+      const { log, owner } = this.#keys.shard(shard);
+      return parseStep(answer, log, owner);
+    });
+  }
+
+  async backlog(shards: readonly number[], call: CallOptions): Promise<ShardBacklog[]> {
+    const checked = checkShards(shards);
+    const answers = await this.#run(backlogBatch(checked, this.#keys), call);
+    return zip(checked, answers, (shard, answer) =>
+      parseBacklog(answer, shard, this.#keys.shard(shard).log),
+    );
+  }
+
+  watch(wake: (shard: number | undefined) => void): Unsubscribe {
+    this.#throwIfClosed();
+    return this.#subscriber.subscribe(this.#keys.bell, (message) => wake(shardOfBell(message)));
+  }
+
+  async seal(shard: number, key: string, call: CallOptions): Promise<SealResult> {
+    const { log, keys } = this.#keys.shard(checkShard(shard));
+    const args = [checkKey(key), sealScanCount];
+    const timeoutMs = checkTimeout(call);
+    this.#throwIfClosed();
+    return parseSeal(String(await this.#connection.run(sealScript, [log, keys], args, timeoutMs)));
+  }
+
+  async open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void> {
+    const { keys } = this.#keys.shard(checkShard(shard));
+    const args = [checkKey(key), checkSeq(lastSeq, 'lastSeq', 0)];
+    const timeoutMs = checkTimeout(call);
+    this.#throwIfClosed();
+    await this.#connection.run(openScript, [keys], args, timeoutMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#connection.close(), this.#subscriber.close()]);
+    this.#events.removeAll();
+  }
+
+  #run<Item>(batch: Batch<Item>, call: CallOptions): Promise<string[]> {
+    const timeoutMs = checkTimeout(call);
+    this.#throwIfClosed();
+    return runBatch(this.#connection, batch, timeoutMs);
+  }
+
+  #throwIfClosed(): void {
+    if (this.#isClosed) throw new ClosedError('the Redis stream store');
+  }
+}
+
+const isPosition = (text: string) => /^\d{1,20}-\d{1,20}$/.test(text);
+
+/** Anybody may publish on a channel: what is no shard number wakes everything, which is harmless. */
+function shardOfBell(message: string | undefined): number | undefined {
+  return message !== undefined && /^\d{1,15}$/.test(message) ? Number(message) : undefined;
+}
+
+function zip<Item, Result>(
+  items: readonly Item[],
+  answers: readonly string[],
+  parse: (item: Item, answer: string) => Result,
+): Result[] {
+  return items.map((item, index) => parse(item, answers[index] ?? 'x'));
+}

@@ -1,0 +1,100 @@
+import { Redis } from 'ioredis';
+import type {
+  StreamControls,
+  StreamSubject,
+  StreamTarget,
+} from '../../../src/streams/conformance/index.js';
+import type { StreamStore } from '../../../src/streams/contract.js';
+import { redisStreams } from '../../../src/streams/redis/index.js';
+import { realRuntime } from '../../../src/time/index.js';
+import { FaultProxy } from '../../support/proxy.js';
+import type { RedisServer } from '../../support/servers/index.js';
+
+/** Real stores on a real server, each behind a proxy of its own; a namespace per case. */
+export function redisStreamTarget(name: string, server: () => RedisServer): StreamTarget {
+  return {
+    name,
+    promises: redisStreams('redis://unused', { topic: 'unused' }).promises,
+    impossible: { stepClock: 'the wall clock of a real server is that of the machine' },
+    create: async () => new RedisStreamSubject(server()),
+  };
+}
+
+let namespaceCount = 0;
+
+class RedisStreamSubject implements StreamSubject {
+  readonly runtime = realRuntime;
+  readonly timeoutMs = 1_000;
+  readonly timerSlackMs = 150;
+  readonly largestPayloadBytes = 128 * 1024;
+  readonly controls: Partial<StreamControls>;
+  readonly #server: RedisServer;
+  readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
+  readonly #stores = new Map<StreamStore, FaultProxy>();
+  readonly #admin: Redis;
+
+  constructor(server: RedisServer) {
+    this.#server = server;
+    this.#admin = new Redis(server.url);
+    this.#admin.on('error', () => {});
+    this.controls = this.#controls();
+  }
+
+  async connect(): Promise<StreamStore> {
+    const proxy = await FaultProxy.start(this.#server.port);
+    const store = redisStreams(`redis://127.0.0.1:${proxy.port}`, {
+      namespace: this.#namespace,
+      topic: 'orders',
+      largestPayloadBytes: this.largestPayloadBytes,
+      connectTimeoutMs: 500,
+    });
+    this.#stores.set(store, proxy);
+    // Connected before the first disturbance, so that this meets requests and not the login.
+    await store.backlog([0], { timeoutMs: 5_000 });
+    return store;
+  }
+
+  async advance(durationMs: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, durationMs + 1));
+  }
+
+  until<T>(promise: Promise<T>): Promise<T> {
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    for (const [store, proxy] of this.#stores) {
+      await store.close();
+      await proxy.stop();
+    }
+    await this.#admin.flushall();
+    this.#admin.disconnect();
+  }
+
+  #proxyOf(store: StreamStore): FaultProxy {
+    const proxy = this.#stores.get(store);
+    if (proxy === undefined) throw new Error('this store is not of this subject');
+    return proxy;
+  }
+
+  #controls(): Partial<StreamControls> {
+    return {
+      hang: async (store) => {
+        this.#proxyOf(store).up.swallow();
+        this.#proxyOf(store).down.swallow();
+      },
+      loseReplies: async (store) => this.#proxyOf(store).down.swallow(),
+      holdRequests: async (store) => this.#proxyOf(store).up.hold(),
+      flushRequests: async (store) => {
+        this.#proxyOf(store).up.heal();
+        // By its second answer the server has taken in what had reached it before the first question.
+        await this.#admin.ping();
+        await this.#admin.ping();
+      },
+      duplicateRequests: (store) => this.#proxyOf(store).duplicate(),
+      heal: async (store) => this.#proxyOf(store).heal(),
+      restartKeepingData: () => this.#server.restart({ keepData: true }),
+      restartLosingData: () => this.#server.restart({ keepData: false }),
+    };
+  }
+}
