@@ -1,0 +1,48 @@
+import {
+  KeyMovingError,
+  OutcomeUnknownError,
+  SequenceGapError,
+  type TenureError,
+  UnreachableError,
+} from '../errors/index.js';
+import type { Obstacle } from './lanes.js';
+import type { EncodedMessage } from './outgoing.js';
+
+/** What the caller is told when the budget of a publish is spent. */
+export function budgetSpent(
+  { key, id }: EncodedMessage,
+  timeoutMs: number,
+  obstacle: Obstacle | undefined,
+): unknown {
+  const message = `message "${id}" of key "${key}"`;
+  switch (obstacle?.kind) {
+    case 'unknown':
+      return new OutcomeUnknownError(
+        `${message} may have been published: no answer came within ${timeoutMs} ms. Publish again with the same id; a repetition is recognised.`,
+        obstacle.cause,
+      );
+    case 'moving':
+      return new KeyMovingError(
+        `${message} was not published: the key was being moved to another shard for the whole ${timeoutMs} ms. Publish again; if that stays so, finish the move by repeating it.`,
+      );
+    case 'failed':
+      return obstacle.cause;
+    default:
+      return new UnreachableError(
+        `${message} was not published: it could not be sent within ${timeoutMs} ms. Publish again; a longer timeoutMs or fewer messages at a time help.`,
+      );
+  }
+}
+
+export function sequenceGap({ key, id, seq }: EncodedMessage, lastSeq: number): TenureError {
+  return new SequenceGapError(
+    `message "${id}" of key "${key}" has the number ${seq}, and the last one is ${lastSeq}: publish number ${lastSeq + 1} first.`,
+    lastSeq,
+  );
+}
+
+export function executedTooLate({ key, id }: EncodedMessage): TenureError {
+  return new UnreachableError(
+    `message "${id}" of key "${key}" was not published: the store was too slow to take it in time. Publish again.`,
+  );
+}

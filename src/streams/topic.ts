@@ -1,0 +1,163 @@
+import { validateName } from '../coordinators/index.js';
+import { OptionError } from '../errors/index.js';
+import { defaultShardCount, shardOf, validateShardCount } from '../shards/index.js';
+import { type Runtime, realRuntime } from '../time/index.js';
+import type { ShardBacklog, StreamStore } from './contract.js';
+import type { Receipt } from './lanes.js';
+import { encodeMessage, type OutgoingMessage } from './outgoing.js';
+import { Publisher } from './publisher.js';
+import { defaultLargestPayloadBytes } from './requests.js';
+
+/** All durations in milliseconds of monotonic time. */
+export interface TopicOptions {
+  /** The topic's name, for errors and events; the store decides where its logs are. */
+  readonly name: string;
+  /** A power of two from 1 to 65,536, the same in every process that publishes or handles. Default 256. */
+  readonly shardCount?: number;
+  /** The keys that live elsewhere than their hash says. Default: there are none, and none is ever moved. */
+  readonly pins?: TopicPins;
+  /**
+   * A publish settles within this long, retries included. 1 and above; default 10,000. Smaller means more publishes of
+   * unknown outcome in an outage, which their callers then have to repeat.
+   */
+  readonly timeoutMs?: number;
+  /** One request to the store may take this long. Default a fifth of `timeoutMs`. */
+  readonly attemptTimeoutMs?: number;
+  /** Larger payloads are refused, measured as JSON in UTF-8 bytes. Default 256 KiB. The store has a limit of its own. */
+  readonly largestPayloadBytes?: number;
+  /** Clocks, timers and randomness. Default: the real ones. */
+  readonly runtime?: Runtime;
+}
+
+/** What a topic needs to know of a table of pins. */
+export interface TopicPins {
+  readonly shardCount: number;
+  shardOf(key: string): number;
+  /** Reads the table again. */
+  refresh(): Promise<unknown>;
+  /** Shards outside the hash range that pins name. */
+  readonly extraShards: readonly number[];
+}
+
+export interface PublishOptions {
+  /** This publish settles within this long. Default the topic's. */
+  readonly timeoutMs?: number;
+}
+
+/** What is unfinished: appended and not yet handled. */
+export interface Backlog {
+  readonly count: number;
+  /** How long ago the oldest of them was appended, by the store's clock; `undefined` if there is none. */
+  readonly oldestAgeMs: number | undefined;
+  /** Every shard, by number. */
+  readonly shards: readonly ShardBacklog[];
+}
+
+/**
+ * Where messages are published: keeps the order of each key.
+ *
+ * Publishes of one key that are called one after the other are appended in that order, awaited or not; but if one of
+ * them fails, those called before its failure was known may have been appended all the same. Who cannot accept that
+ * awaits each one, or numbers the messages itself (`seq`). The store is used, not owned: close it after the last
+ * publish has settled.
+ */
+export class Topic {
+  readonly name: string;
+  readonly store: StreamStore;
+  readonly shardCount: number;
+  readonly pins: TopicPins | undefined;
+  readonly runtime: Runtime;
+  readonly timeoutMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly #largestPayloadBytes: number;
+  readonly #publisher: Publisher;
+
+  /** @throws {OptionError} for a bad name, shard count, duration or limit, or pins of another shard count. */
+  constructor(store: StreamStore, options: TopicOptions) {
+    this.store = store;
+    this.name = validateName(options.name);
+    this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
+    this.pins = checkPins(options.pins, this.shardCount);
+    this.runtime = options.runtime ?? realRuntime;
+    this.timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? 10_000);
+    this.attemptTimeoutMs = checkPositive(
+      'attemptTimeoutMs',
+      options.attemptTimeoutMs ?? this.timeoutMs / 5,
+    );
+    this.#largestPayloadBytes = checkPositive(
+      'largestPayloadBytes',
+      options.largestPayloadBytes ?? defaultLargestPayloadBytes,
+    );
+    this.#publisher = new Publisher({
+      runtime: this.runtime,
+      store,
+      attemptTimeoutMs: this.attemptTimeoutMs,
+      route: (key) => this.shardOf(key),
+      refreshRoutes: async () => void (await this.pins?.refresh()),
+    });
+  }
+
+  /** Where messages of this key are appended now, as far as this process knows: by its pin, else by its hash. */
+  shardOf(key: string): number {
+    return this.pins === undefined ? shardOf(key, this.shardCount) : this.pins.shardOf(key);
+  }
+
+  /**
+   * Appends one message, trying again while the budget lasts; a repeated id is recognised and appended once.
+   *
+   * @throws {OptionError} for a bad key, id, seq or payload. {@link SequenceGapError} if `seq` is not the next one.
+   * {@link OutcomeUnknownError} if it may have been appended: publish again with the same id. {@link KeyMovingError},
+   * {@link UnreachableError}, {@link StoreRefusedError}: it was not appended; publish again.
+   */
+  async publish(message: OutgoingMessage, options: PublishOptions = {}): Promise<Receipt> {
+    const timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? this.timeoutMs);
+    return this.#publisher.submit(encodeMessage(message, this.#largestPayloadBytes), timeoutMs);
+  }
+
+  /**
+   * Appends many messages, those of one key in the given order; the receipts stand in the order of the messages.
+   *
+   * @throws as {@link publish}: the first failure, after every message has settled. Others may have been appended;
+   * publish all of them again with their same ids. Nothing is appended if one of them is refused as bad input.
+   */
+  async publishMany(
+    messages: readonly OutgoingMessage[],
+    options: PublishOptions = {},
+  ): Promise<Receipt[]> {
+    const timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? this.timeoutMs);
+    const encoded = messages.map((message) => encodeMessage(message, this.#largestPayloadBytes));
+    const settled = await Promise.allSettled(
+      encoded.map((message) => this.#publisher.submit(message, timeoutMs)),
+    );
+    return settled.map((result) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
+  }
+
+  /** How much is unfinished, per shard and in sum. @throws the errors of the store. */
+  async backlog(): Promise<Backlog> {
+    const hashed = Array.from({ length: this.shardCount }, (_, shard) => shard);
+    const numbers = [...hashed, ...(this.pins?.extraShards ?? [])];
+    const shards = await this.store.backlog(numbers, { timeoutMs: this.attemptTimeoutMs });
+    let count = 0;
+    let oldestAgeMs: number | undefined;
+    for (const shard of shards) {
+      count += shard.count;
+      if (shard.oldestAgeMs !== undefined)
+        oldestAgeMs = Math.max(oldestAgeMs ?? 0, shard.oldestAgeMs);
+    }
+    return { count, oldestAgeMs, shards };
+  }
+}
+
+function checkPins(pins: TopicPins | undefined, shardCount: number): TopicPins | undefined {
+  if (pins === undefined || pins.shardCount === shardCount) return pins;
+  const problem = 'count other shards than the topic';
+  throw new OptionError('pins', `${pins.shardCount} shards`, problem, `use ${shardCount}`);
+}
+
+function checkPositive(option: string, value: number): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 1) return value;
+  throw new OptionError(option, value, 'is out of range', 'use a number of 1 and above');
+}

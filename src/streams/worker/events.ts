@@ -1,0 +1,49 @@
+import type { Lease } from '../../leases/index.js';
+
+/** Which message an event is about. */
+export interface MessageReference {
+  readonly shard: number;
+  readonly key: string;
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** What happens to messages. Listeners are called synchronously, after the state has changed. */
+export interface PumpEvents {
+  /** The store confirmed that these messages are finished: one event per request to the store, not per message. */
+  handled: { readonly messageCount: number; readonly shardCount: number };
+  /** The handler threw; the same message follows again after `retryInMs`. */
+  handlerFailed: MessageReference & {
+    readonly attempt: number;
+    readonly error: unknown;
+    readonly retryInMs: number;
+  };
+  /**
+   * A shard has had a message at its head for `stuckMs` and finished none: an alarm. Repeated every time that another
+   * `stalledAfterMs` have passed.
+   */
+  shardStalled: MessageReference & { readonly attempt: number; readonly stuckMs: number };
+  /** A lease ended `runningMs` ago and its handler, which ignores the aborted signal, still runs. */
+  handlerAbandoned: MessageReference & { readonly term: number; readonly runningMs: number };
+  /** A fence or the log has seen a newer owner than this lease, which was ended for it. */
+  shardRefused: {
+    readonly shard: number;
+    readonly lease: Lease;
+    readonly by: 'fence' | 'log' | 'handler';
+    /** The term that is installed instead, where the refusal tells. */
+    readonly installedTerm: number | undefined;
+  };
+  /** The log had lost its state, so this owner installed its term again. Messages may have been lost with the state. */
+  logReset: { readonly shard: number; readonly lease: Lease };
+  /** A request to the stream store failed; the same one follows after `retryInMs`. Nothing was skipped. */
+  storeFailed: {
+    readonly operation: 'install' | 'step';
+    readonly error: unknown;
+    readonly retryInMs: number;
+  };
+}
+
+/** Where the parts of a worker report to. */
+export interface PumpEventSink {
+  emit<Name extends keyof PumpEvents>(name: Name, event: PumpEvents[Name]): void;
+}

@@ -1,0 +1,214 @@
+import type { Lease } from '../../leases/index.js';
+import type { OwnedShard } from '../../shards/index.js';
+import { Backoff, type BackoffOptions, type Runtime, type Timer } from '../../time/index.js';
+import type { StoredMessage } from '../contract.js';
+import { AcknowledgementQueue } from './acknowledgements.js';
+import type { Breather } from './breather.js';
+import type { MessageReference, PumpEventSink } from './events.js';
+import { Intake } from './intake.js';
+import { deliver, type HandlerContext, type MessageHandler } from './message.js';
+import { Pause } from './pause.js';
+import { staleTermOf } from './stale.js';
+
+/** What all runners of a worker share. */
+export interface RunnerEnvironment {
+  readonly runtime: Runtime;
+  readonly events: PumpEventSink;
+  readonly handler: MessageHandler<never>;
+  readonly prefetchCount: number;
+  readonly retry: BackoffOptions;
+  readonly breather: Breather;
+  readonly abandonedAfterMs: number;
+  /** This shard has something to send, or room for more messages. */
+  due(runner: ShardRunner): void;
+}
+
+/**
+ * Handles the messages of one shard for one term, one after the other.
+ *
+ * A message begins when the one before it has ended and the lease is held. One that fails is tried again in place, so
+ * nothing overtakes it. Messages that were not begun are forgotten on drain or loss: they are still in the log.
+ */
+export class ShardRunner {
+  readonly shard: number;
+  readonly lease: Lease;
+  readonly intake: Intake;
+  readonly acknowledgements = new AcknowledgementQueue();
+  /** Resolves once nothing of this runner runs any more and, if it was drained, the log knows what was finished. */
+  readonly stopped: Promise<void>;
+  readonly #environment: RunnerEnvironment;
+  readonly #context: HandlerContext;
+  readonly #backoff: Backoff;
+  readonly #pause: Pause;
+  #resolveStopped: () => void = () => {};
+  #phase: 'waiting' | 'running' | 'draining' | 'ended' = 'waiting';
+  /** The message that was begun, across its retries. */
+  #current: StoredMessage | undefined;
+  #attempt = 1;
+  #isLooping = false;
+  #isHandling = false;
+  #abandonment: Timer | undefined;
+  #finishedCount = 0;
+
+  constructor(owned: OwnedShard, environment: RunnerEnvironment) {
+    this.shard = owned.shard;
+    this.lease = owned.lease;
+    this.intake = new Intake(environment.prefetchCount);
+    this.stopped = new Promise((resolve) => {
+      this.#resolveStopped = resolve;
+    });
+    this.#environment = environment;
+    this.#context = { lease: owned.lease, signal: owned.lease.signal };
+    this.#backoff = new Backoff(environment.runtime, environment.retry);
+    this.#pause = new Pause(environment.runtime);
+  }
+
+  /** Whether messages are still to be begun here. */
+  get isOpen(): boolean {
+    return this.#phase === 'waiting' || this.#phase === 'running';
+  }
+
+  /** Whether requests to the log may still be made for it. */
+  get isAlive(): boolean {
+    return this.#phase !== 'ended' && this.lease.endReason === undefined;
+  }
+
+  /** The message that was begun and has not ended, with the number of its attempt. */
+  get current(): (MessageReference & { readonly attempt: number }) | undefined {
+    const message = this.#current;
+    return message === undefined
+      ? undefined
+      : { ...this.#reference(message), attempt: this.#attempt };
+  }
+
+  /** Grows with every finished message. */
+  get finishedCount(): number {
+    return this.#finishedCount;
+  }
+
+  /** Ends the wait for a predecessor in this process: messages may begin. */
+  start(): void {
+    if (this.#phase === 'waiting') this.#phase = 'running';
+    this.proceed();
+  }
+
+  /** There are new messages, or the lease may be held again. */
+  proceed(): void {
+    this.#pause.endIf('uncertain');
+    if (!this.#isLooping && this.#phase === 'running' && this.intake.count > 0) void this.#loop();
+  }
+
+  /** Begins no other message. Resolves as {@link stopped}. */
+  drain(): Promise<void> {
+    if (this.isOpen) this.#phase = 'draining';
+    this.intake.clear();
+    this.#pause.end();
+    this.settle();
+    return this.stopped;
+  }
+
+  /** The lease is gone: forgets everything. A handler that still runs is reported if it ignores the aborted signal. */
+  end(): void {
+    if (this.#phase === 'ended') return;
+    this.#phase = 'ended';
+    this.intake.clear();
+    this.acknowledgements.clear();
+    this.#pause.end();
+    if (this.#isHandling) this.#watchAbandoned();
+    this.settle();
+  }
+
+  /** The log knows about more finished messages than before: a drain may be complete. */
+  settle(): void {
+    if (this.#isLooping || this.isOpen) return;
+    if (this.#phase === 'draining' && !this.acknowledgements.isEmpty) return;
+    this.#abandonment?.cancel();
+    this.#resolveStopped();
+    // The record of a lost lease stays until its work has stopped: that is now, and lets a successor begin.
+    if (this.lease.endReason !== undefined) void this.lease.release();
+  }
+
+  /** The log has lost its state and is read from its head again. */
+  restart(): void {
+    this.intake.restart(this.#current?.position);
+  }
+
+  async #loop(): Promise<void> {
+    const { breather } = this.#environment;
+    const handler = this.#environment.handler as MessageHandler;
+    this.#isLooping = true;
+    while (this.#mayBegin()) {
+      const breath = breather.next();
+      if (breath !== undefined) await breath;
+      const { state } = this.lease;
+      if (state === 'uncertain') {
+        await this.#pause.begin('uncertain');
+        continue;
+      }
+      this.#current ??= this.intake.take();
+      const message = this.#current;
+      if (state !== 'held' || message === undefined) break;
+      try {
+        this.#isHandling = true;
+        await handler(deliver(message, this.shard, this.#attempt), this.#context);
+        this.#isHandling = false;
+        this.#finished(message);
+      } catch (error) {
+        this.#isHandling = false;
+        await this.#failed(message, error);
+      }
+    }
+    this.#isLooping = false;
+    this.#current = undefined;
+    this.settle();
+  }
+
+  #mayBegin(): boolean {
+    return this.#phase === 'running';
+  }
+
+  #finished(message: StoredMessage): void {
+    this.#current = undefined;
+    if (this.#attempt > 1) this.#backoff.reset();
+    this.#attempt = 1;
+    // What ends after the loss counts for nothing: the successor begins with this message.
+    if (this.#phase === 'ended' || this.#context.signal.aborted) return;
+    this.#finishedCount += 1;
+    this.acknowledgements.add(message.position);
+    this.#environment.due(this);
+  }
+
+  async #failed(message: StoredMessage, error: unknown): Promise<void> {
+    if (this.#phase === 'ended' || this.#context.signal.aborted) return;
+    const stale = staleTermOf(this.lease, error);
+    if (stale !== undefined) {
+      this.lease.supersede();
+      const { shard, lease } = this;
+      const { installedTerm } = stale;
+      this.#environment.events.emit('shardRefused', { shard, lease, by: 'handler', installedTerm });
+      return;
+    }
+    const retryInMs = this.#backoff.nextMs();
+    const attempt = this.#attempt++;
+    const reference = this.#reference(message);
+    this.#environment.events.emit('handlerFailed', { ...reference, attempt, error, retryInMs });
+    // A listener may have stopped us; a pause that began now would be waited for by the drain.
+    if (this.#mayBegin()) await this.#pause.begin('retry', retryInMs);
+  }
+
+  /** From the end of the lease a handler has this long to heed its signal, before it is reported and left behind. */
+  #watchAbandoned(): void {
+    const { runtime, abandonedAfterMs: runningMs, events } = this.#environment;
+    const message = this.#current;
+    if (message === undefined) return;
+    this.#abandonment = runtime.setTimer(runningMs, () => {
+      const reference = this.#reference(message);
+      events.emit('handlerAbandoned', { ...reference, term: this.lease.term, runningMs });
+      this.#resolveStopped();
+    });
+  }
+
+  #reference({ key, seq, id }: StoredMessage): MessageReference {
+    return { shard: this.shard, key, seq, id };
+  }
+}

@@ -1,0 +1,155 @@
+import { ClosedError } from '../../errors/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import type { EndReason, Leases } from '../../leases/index.js';
+import {
+  type FailedStep,
+  type OwnedShard,
+  ShardWorker,
+  type ShardWorkerOptions,
+} from '../../shards/index.js';
+import type { Topic } from '../topic.js';
+import { Breather } from './breather.js';
+import type { MessageReference, PumpEvents } from './events.js';
+import type { MessageHandler } from './message.js';
+import { resolvePumpOptions, type StreamWorkerOptions } from './options.js';
+import { StreamWork } from './work.js';
+
+export interface StreamWorkerEvents extends PumpEvents {
+  /** These shards are ours; their terms are about to be claimed at the fence and installed in the log. */
+  shardsClaimed: { readonly shards: readonly OwnedShard[] };
+  /** The shard's last message was finished and the log knows it; the shard was given back, to `to` if it is known. */
+  shardDrained: { readonly shard: number; readonly term: number; readonly to: string | undefined };
+  /** The lease ended against our will. What was not acknowledged is delivered again, to the next owner. */
+  shardLost: { readonly shard: number; readonly term: number; readonly reason: EndReason };
+  /** Owning shards failed at something, and it will be tried again. */
+  shardsFailed: { readonly error: unknown; readonly during: FailedStep };
+}
+
+/** A shard as its worker sees it. */
+export interface ShardActivity {
+  readonly shard: number;
+  readonly term: number;
+  /** How many messages this worker has finished in it under this term. */
+  readonly finishedCount: number;
+  /** The message whose handling was begun, or `undefined` if the shard is idle. */
+  readonly current: (MessageReference & { readonly attempt: number }) | undefined;
+}
+
+/**
+ * Handles the messages of a topic on however many processes share its group: in order per key, serial inside a shard,
+ * parallel across shards.
+ *
+ * Delivery is at least once. What a lost owner had not acknowledged comes again, so a handler either may run twice or
+ * records what it did: `fence.recordOnce` inside the transaction of the effect makes it effectively once. A message
+ * that fails is tried again until it succeeds and holds up its shard meanwhile; nothing is skipped.
+ */
+export class StreamWorker<Payload = unknown> implements AsyncDisposable {
+  readonly topic: Topic;
+  readonly leases: Leases;
+  readonly #emitter = new Emitter<StreamWorkerEvents>();
+  readonly #work: StreamWork;
+  readonly #shards: ShardWorker;
+  #unsubscribe: Unsubscribe[] = [];
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** @throws {OptionError} for a wrong value, by name. */
+  constructor(options: StreamWorkerOptions<Payload>) {
+    const { topic, leases } = options;
+    this.topic = topic;
+    this.leases = leases;
+    this.#work = new StreamWork({
+      ...resolvePumpOptions(options),
+      leases,
+      runtime: leases.runtime,
+      store: topic.store,
+      events: this.#emitter,
+      handler: options.handler as MessageHandler<never>,
+      breather: new Breather(leases.runtime),
+      fence: options.fence,
+    });
+    this.#shards = new ShardWorker(shardWorkerOptions(options, this.#work));
+    this.#passOn();
+  }
+
+  get events(): EventSource<StreamWorkerEvents> {
+    return this.#emitter;
+  }
+
+  /** What this worker is doing in each of its shards. */
+  get shards(): ShardActivity[] {
+    return [...this.#work.pump.runners].map(({ shard, lease, finishedCount, current }) => ({
+      shard,
+      term: lease.term,
+      finishedCount,
+      current,
+    }));
+  }
+
+  /**
+   * Joins the group: from now on this worker takes its share of the shards. Calling it again changes nothing.
+   *
+   * @throws {ClosedError} after `stop`; what `ShardWorker.start` throws.
+   */
+  start(): Promise<void> {
+    if (this.#stopping !== undefined) return Promise.reject(new ClosedError('the stream worker'));
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /**
+   * Leaves the group: finishes the message each shard is at, tells the log, gives the shards to the others. Work that
+   * does not end within `drainTimeoutMs` is aborted. Never throws; every call returns the same promise.
+   */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #start(): Promise<void> {
+    this.#work.start();
+    await this.#shards.start();
+  }
+
+  async #stop(): Promise<void> {
+    await this.#shards.stop();
+    await this.#work.stop();
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  #passOn(): void {
+    const { events } = this.#shards;
+    const emitter = this.#emitter;
+    this.#unsubscribe = [
+      events.on('claimed', (event) => emitter.emit('shardsClaimed', event)),
+      events.on('handedOff', (event) => emitter.emit('shardDrained', event)),
+      events.on('released', ({ shard, term }) =>
+        emitter.emit('shardDrained', { shard, term, to: undefined }),
+      ),
+      events.on('lost', (event) => emitter.emit('shardLost', event)),
+      events.on('error', (event) => emitter.emit('shardsFailed', event)),
+    ];
+  }
+}
+
+function shardWorkerOptions<Payload>(
+  options: StreamWorkerOptions<Payload>,
+  work: StreamWork,
+): ShardWorkerOptions {
+  const { topic, leases, group, sweepEveryMs, reserveMs, drainTimeoutMs, abortGraceMs } = options;
+  return {
+    leases,
+    group,
+    work,
+    shardCount: topic.shardCount,
+    ...(topic.pins !== undefined && { pins: topic.pins }),
+    ...(sweepEveryMs !== undefined && { sweepEveryMs }),
+    ...(reserveMs !== undefined && { reserveMs }),
+    ...(drainTimeoutMs !== undefined && { drainTimeoutMs }),
+    ...(abortGraceMs !== undefined && { abortGraceMs }),
+  };
+}

@@ -1,0 +1,136 @@
+import {
+  FaultLink,
+  type MemoryStore,
+  memoryCoordinator,
+} from '../../../src/coordinators/memory/index.js';
+import { type Lease, Leases, type LeasesOptions } from '../../../src/leases/index.js';
+import type { StreamStore } from '../../../src/streams/contract.js';
+import { type MemoryStreams, memoryStreams } from '../../../src/streams/memory/index.js';
+import type { Instant, Runtime, Timer } from '../../../src/time/index.js';
+import type { VirtualRuntime } from '../../../src/time/virtual.js';
+
+/** The clocks of one process: they go on while it is frozen, but none of its timers fires. */
+class ProcessRuntime implements Runtime {
+  readonly #world: VirtualRuntime;
+  #missed: (() => void)[] | undefined;
+
+  constructor(world: VirtualRuntime) {
+    this.#world = world;
+  }
+
+  now(): Instant {
+    return this.#world.now();
+  }
+
+  setTimer(delayMs: number, callback: () => void): Timer {
+    let isCancelled = false;
+    const fire = () => {
+      if (isCancelled) return;
+      if (this.#missed === undefined) callback();
+      else this.#missed.push(fire);
+    };
+    const timer = this.#world.setTimer(delayMs, fire);
+    return {
+      cancel: () => {
+        isCancelled = true;
+        timer.cancel();
+      },
+    };
+  }
+
+  random(): number {
+    return this.#world.random();
+  }
+
+  randomHex(bytes: number): string {
+    return this.#world.randomHex(bytes);
+  }
+
+  freeze(): void {
+    this.#missed ??= [];
+  }
+
+  thaw(): void {
+    const missed = this.#missed ?? [];
+    this.#missed = undefined;
+    for (const fire of missed) fire();
+  }
+}
+
+/** How often each operation of a stream store was called. */
+export type CallCounts = Map<string, number>;
+
+/** One process of a simulated fleet: leases and a stream store of its own, over links that can fail. */
+export class TestProcess {
+  readonly runtime: ProcessRuntime;
+  readonly leases: Leases;
+  readonly store: StreamStore;
+  readonly coordinatorLink = new FaultLink();
+  readonly streamLink = new FaultLink();
+  readonly calls: CallCounts = new Map();
+  /** Operations of the stream store and the fence, in order. */
+  readonly trace: string[] = [];
+
+  constructor(
+    world: VirtualRuntime,
+    coordinator: MemoryStore,
+    streams: MemoryStreams,
+    options: LeasesOptions,
+  ) {
+    this.runtime = new ProcessRuntime(world);
+    const { runtime } = this;
+    this.leases = new Leases(
+      memoryCoordinator(coordinator, { runtime, link: this.coordinatorLink }),
+      { ttlMs: 3_000, ...options, runtime },
+    );
+    this.store = this.#counted(memoryStreams(streams, { runtime, link: this.streamLink }));
+  }
+
+  /** SIGSTOP: nothing it sent after this arrives, nothing arrives at it, none of its timers fires. */
+  freeze(): void {
+    this.runtime.freeze();
+    for (const link of [this.coordinatorLink, this.streamLink]) {
+      link.disturb('request', 'hold');
+      link.disturb('reply', 'hold');
+    }
+  }
+
+  /** SIGCONT: replies that arrived meanwhile first, then the timers that are overdue. */
+  thaw(): void {
+    for (const link of [this.coordinatorLink, this.streamLink]) {
+      link.heal();
+      link.flush();
+    }
+    this.runtime.thaw();
+  }
+
+  /** SIGKILL. */
+  crash(): void {
+    this.freeze();
+  }
+
+  #counted(store: StreamStore): StreamStore {
+    return new Proxy(store, {
+      get: (target, property) => {
+        const value = Reflect.get(target, property);
+        if (typeof value !== 'function') return value;
+        return (...parameters: unknown[]) => {
+          const name = String(property);
+          this.calls.set(name, (this.calls.get(name) ?? 0) + 1);
+          this.trace.push(name);
+          return value.apply(target, parameters);
+        };
+      },
+    });
+  }
+}
+
+/** The value, which has to be there. */
+export function defined<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('expected a value');
+  return value;
+}
+
+export function isHeld(lease: Lease): boolean {
+  return lease.state === 'held';
+}
