@@ -24,15 +24,15 @@ export class Afterlife {
 
   async release(requests: readonly ReleaseRequest[], timeoutMs: number): Promise<void> {
     if (requests.length === 0) return;
-    await this.#attempt(timeoutMs, 'a release', this.#coordinator.release(requests, { timeoutMs }));
+    await this.#attempt(timeoutMs, 'a release', () =>
+      this.#coordinator.release(requests, { timeoutMs }),
+    );
   }
 
   /** For each request, whether the store confirmed it. */
   async handoff(requests: readonly HandoffRequest[], timeoutMs: number): Promise<boolean[]> {
     if (requests.length === 0) return [];
-    const results = await this.#attempt(
-      timeoutMs,
-      'a handoff',
+    const results = await this.#attempt(timeoutMs, 'a handoff', () =>
       this.#coordinator.handoff(requests, { timeoutMs }),
     );
     return requests.map((_, index) => results?.[index]?.outcome === 'ended');
@@ -61,8 +61,15 @@ export class Afterlife {
     await Promise.all(this.#running);
   }
 
-  async #attempt<T>(timeoutMs: number, what: string, call: Promise<T>): Promise<T | undefined> {
-    const bounded = withDeadline(this.#runtime, timeoutMs * 2, what, call).catch(() => undefined);
+  /** `undefined` if the store did not answer, whichever way it failed. */
+  async #attempt<T>(
+    timeoutMs: number,
+    what: string,
+    call: () => Promise<T>,
+  ): Promise<T | undefined> {
+    const bounded = (async () => withDeadline(this.#runtime, timeoutMs * 2, what, call()))().catch(
+      () => undefined,
+    );
     this.#running.add(bounded);
     const result = await bounded;
     this.#running.delete(bounded);

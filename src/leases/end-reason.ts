@@ -1,6 +1,3 @@
-import { TenureError } from '../errors/index.js';
-import type { LeaseState } from './machine.js';
-
 /**
  * Why a lease ended.
  *
@@ -22,7 +19,8 @@ export type EndReason =
   | 'released'
   | 'shutdown';
 
-const explanations: Record<EndReason, string> = {
+/** Each reason in words, to follow "because". */
+export const explanations: Record<EndReason, string> = {
   expired: 'its deadline passed without a renewal; the process was frozen or too busy',
   unreachable: 'its deadline passed while the store could not be reached',
   superseded: 'somebody else owns the name now',
@@ -34,43 +32,3 @@ const explanations: Record<EndReason, string> = {
   released: 'it was given back',
   shutdown: 'its process is shutting down',
 };
-
-/** The reason of a lease's `signal`: what aborted work sees. */
-export class LeaseEndedError extends TenureError {
-  readonly leaseName: string;
-  readonly term: number;
-  readonly reason: EndReason;
-
-  constructor(leaseName: string, term: number, reason: EndReason) {
-    super(
-      'TENURE_LEASE_ENDED',
-      `the lease of "${leaseName}" (term ${term}) ended: ${explanations[reason]}.`,
-    );
-    this.leaseName = leaseName;
-    this.term = term;
-    this.reason = reason;
-  }
-}
-
-/** Work was about to begin or write while the lease is not held. */
-export class LeaseNotHeldError extends TenureError {
-  readonly leaseName: string;
-  readonly term: number;
-  readonly state: LeaseState;
-  readonly reason: EndReason | undefined;
-
-  constructor(leaseName: string, term: number, state: LeaseState, reason: EndReason | undefined) {
-    const why =
-      reason === undefined
-        ? 'a renewal is overdue; wait until the state is held again, or stop'
-        : `${explanations[reason]}; stop this work`;
-    super(
-      'TENURE_LEASE_NOT_HELD',
-      `the lease of "${leaseName}" (term ${term}) is ${state}: ${why}.`,
-    );
-    this.leaseName = leaseName;
-    this.term = term;
-    this.state = state;
-    this.reason = reason;
-  }
-}

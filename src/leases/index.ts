@@ -1,8 +1,8 @@
-export { type EndReason, LeaseEndedError, LeaseNotHeldError } from './end-reason.js';
+export type { AcquireOptions, AcquireOutcome } from './acquisition.js';
+export type { EndReason } from './end-reason.js';
 export type { Lease } from './lease.js';
+export { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 export {
-  type AcquireOptions,
-  type AcquireOutcome,
   type LeaseEvents,
   Leases,
   type LeasesOptions,

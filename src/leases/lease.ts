@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Holder } from '../coordinators/index.js';
 import type { Instant, Runtime, Timer } from '../time/index.js';
-import { type EndReason, LeaseEndedError, LeaseNotHeldError } from './end-reason.js';
+import type { EndReason } from './end-reason.js';
+import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 import {
   type Doubt,
   isAlive,

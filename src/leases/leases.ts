@@ -1,31 +1,25 @@
-import { hostname } from 'node:os';
 import {
-  type AcquireRequest,
-  type AcquireResult,
   type Coordinator,
   groupOf,
-  type HandoffRequest,
   Holder,
   type LeaseRecord,
   type ReleaseRequest,
   validateName,
 } from '../coordinators/index.js';
-import {
-  ClosedError,
-  OptionError,
-  OutcomeUnknownError,
-  RecordCorruptError,
-  type TenureError,
-  UnreachableError,
-} from '../errors/index.js';
+import { ClosedError, OptionError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
-import { elapsedMs, type Instant, type Runtime, realRuntime } from '../time/index.js';
+import { type Runtime, realRuntime } from '../time/index.js';
+import { type AcquireOptions, type AcquireOutcome, Acquisition } from './acquisition.js';
 import { Afterlife } from './afterlife.js';
-import { withDeadline } from './deadline.js';
 import type { EndReason } from './end-reason.js';
-import { Lease, type LeaseHost } from './lease.js';
+import { Lease, type LeaseGrant, type LeaseHost } from './lease.js';
 import type { Doubt } from './machine.js';
-import { type LeaseTiming, type ResolvedTiming, resolveTiming } from './options.js';
+import {
+  defaultHolderId,
+  type LeaseTiming,
+  type ResolvedTiming,
+  resolveTiming,
+} from './options.js';
 import { type RenewalReport, Renewer } from './renewer.js';
 import { Waiter } from './waiter.js';
 
@@ -39,25 +33,12 @@ export interface LeasesOptions extends LeaseTiming {
   readonly runtime?: Runtime;
 }
 
-export interface AcquireOptions extends LeaseTiming {
-  /** The highest term seen at the resource, if the coordinator may have lost its own: the new term is higher. */
-  readonly above?: number;
-  /** JSON text of at most 4 KiB for others to read beside the lease. */
-  readonly metadata?: string;
-}
-
 export interface WaitOptions extends AcquireOptions {
   /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
   readonly waitMs?: number;
   /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
   readonly signal?: AbortSignal;
 }
-
-/** The answer for one name of a batch: the lease, or who holds it instead, or why this name alone has no answer. */
-export type AcquireOutcome =
-  | { readonly outcome: 'granted'; readonly lease: Lease }
-  | { readonly outcome: 'held'; readonly current: LeaseRecord }
-  | { readonly outcome: 'failed'; readonly error: TenureError };
 
 export interface LeaseEvents {
   acquired: { readonly lease: Lease };
@@ -68,9 +49,6 @@ export interface LeaseEvents {
   released: { readonly lease: Lease; readonly reason: EndReason };
   renewal: RenewalReport;
 }
-
-/** How often a grant that arrives past its own deadline is tried again before the store counts as too slow. */
-const slowGrantTries = 3;
 
 /**
  * All leases of one process (one incarnation of a holder) at one coordinator.
@@ -86,6 +64,7 @@ export class Leases implements AsyncDisposable {
   readonly #emitter = new Emitter<LeaseEvents>();
   readonly #renewer: Renewer;
   readonly #afterlife: Afterlife;
+  readonly #acquisition: Acquisition;
   readonly #host: LeaseHost;
   readonly #stopListening: Unsubscribe;
   #closing: Promise<void> | undefined;
@@ -95,11 +74,18 @@ export class Leases implements AsyncDisposable {
     this.coordinator = coordinator;
     this.runtime = options.runtime ?? realRuntime;
     this.timing = this.#resolve(options);
-    this.holder = Holder.create(options.id ?? defaultId(), this.runtime);
+    this.holder = Holder.create(options.id ?? defaultHolderId(), this.runtime);
     this.#renewer = new Renewer(this.runtime, coordinator, (report) =>
       this.#emitter.emit('renewal', report),
     );
     this.#afterlife = new Afterlife(this.runtime, coordinator);
+    this.#acquisition = new Acquisition({
+      runtime: this.runtime,
+      coordinator,
+      holder: this.holder,
+      afterlife: this.#afterlife,
+      adopt: (grant) => this.#adopt(grant),
+    });
     this.#host = this.#createHost();
     this.#stopListening = coordinator.onConnectionLost(() => {
       for (const lease of this.live) lease.apply({ type: 'connection-lost' });
@@ -145,26 +131,7 @@ export class Leases implements AsyncDisposable {
   ): Promise<AcquireOutcome[]> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     for (const name of names) validateName(name);
-    const timing = this.#timingOf(options);
-    const outcomes: AcquireOutcome[] = new Array(names.length);
-    let pending = names.map((name, index) => ({ name, index }));
-    for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {
-      const answered = await this.#attempt(
-        pending.map(({ name }) => name),
-        timing,
-        options,
-      );
-      const next: typeof pending = [];
-      for (const [position, item] of pending.entries()) {
-        const outcome = answered[position];
-        if (outcome === 'too-slow') next.push(item);
-        else if (outcome !== undefined) outcomes[item.index] = outcome;
-      }
-      pending = next;
-    }
-    for (const { name, index } of pending)
-      outcomes[index] = { outcome: 'failed', error: tooSlow(name, timing) };
-    return outcomes;
+    return this.#acquisition.run(names, this.#timingOf(options), options);
   }
 
   /** Gives back many leases in one request. Never throws; leases that have ended already are skipped. */
@@ -246,95 +213,6 @@ export class Leases implements AsyncDisposable {
     );
   }
 
-  async #attempt(
-    names: readonly string[],
-    timing: ResolvedTiming,
-    options: AcquireOptions,
-  ): Promise<(AcquireOutcome | 'too-slow')[]> {
-    const { holder } = this;
-    const attempt = this.runtime.randomHex(16);
-    const requests = names.map(
-      (name): AcquireRequest => ({
-        name,
-        holder,
-        attempt,
-        ttlMs: timing.ttlMs,
-        ...(options.above !== undefined && { above: options.above }),
-        ...(options.metadata !== undefined && { metadata: options.metadata }),
-      }),
-    );
-    const sentAt = this.runtime.now();
-    try {
-      const call = this.coordinator.acquire(requests, { timeoutMs: timing.attemptTimeoutMs });
-      const results = await withDeadline(
-        this.runtime,
-        timing.attemptTimeoutMs * 2,
-        'an acquisition',
-        call,
-      );
-      return names.map((name, index) =>
-        this.#outcome(name, results[index], sentAt, timing, options),
-      );
-    } catch (error) {
-      if (error instanceof OutcomeUnknownError) {
-        // It may have been granted, or still be: take it back, in the background, since nobody here will use it.
-        void this.#afterlife.release(
-          names.map((name) => ({ name, holder, attempt })),
-          timing.attemptTimeoutMs,
-        );
-      }
-      throw error;
-    }
-  }
-
-  #outcome(
-    name: string,
-    result: AcquireResult | undefined,
-    sentAt: Instant,
-    timing: ResolvedTiming,
-    options: AcquireOptions,
-  ): AcquireOutcome | 'too-slow' {
-    switch (result?.outcome) {
-      case 'granted':
-        return this.#granted(name, result.term, sentAt, timing, options.metadata);
-      case 'held':
-        return result;
-      case 'corrupt':
-        return {
-          outcome: 'failed',
-          error: new RecordCorruptError(corruptMessage(name, result.detail)),
-        };
-      case 'too-late':
-        return 'too-slow';
-      default:
-        return {
-          outcome: 'failed',
-          error: new OutcomeUnknownError(`the store gave no answer for "${name}"`),
-        };
-    }
-  }
-
-  #granted(
-    name: string,
-    term: number,
-    sentAt: Instant,
-    timing: ResolvedTiming,
-    metadata: string | undefined,
-  ): AcquireOutcome | 'too-slow' {
-    const { holder } = this;
-    const tooOld = elapsedMs(sentAt, this.runtime.now()) >= timing.giveUpAfterMs;
-    if (tooOld || this.#closing !== undefined) {
-      void this.#afterlife.release([{ name, holder, term }], timing.attemptTimeoutMs);
-      return tooOld
-        ? 'too-slow'
-        : { outcome: 'failed', error: new ClosedError('the set of leases') };
-    }
-    const lease = new Lease(this.#host, { name, holder, term, timing, sentAt, metadata });
-    this.#renewer.add(lease);
-    this.#emitter.emit('acquired', { lease });
-    return { outcome: 'granted', lease };
-  }
-
   /** A ttl of its own brings its own defaults; anything else refines the timing of the whole set. */
   #timingOf({ ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs }: LeaseTiming): ResolvedTiming {
     const own = {
@@ -374,9 +252,22 @@ export class Leases implements AsyncDisposable {
       ended: (lease, reason) => this.#ended(lease, reason),
       release: (lease) =>
         this.#afterlife.release([asReleaseRequest(lease)], lease.timing.attemptTimeoutMs),
-      handoff: (lease, to, reserveMs) => this.#handoff(lease, to, reserveMs),
+      handoff: async (lease, to, reserveMs) => {
+        const request = { ...asReleaseRequest(lease), to, reserveMs };
+        return (
+          (await this.#afterlife.handoff([request], lease.timing.attemptTimeoutMs))[0] ?? false
+        );
+      },
       letGo: (lease) => this.#afterlife.letGoNow(lease),
     };
+  }
+
+  #adopt(grant: LeaseGrant): Lease | ClosedError {
+    if (this.#closing !== undefined) return new ClosedError('the set of leases');
+    const lease = new Lease(this.#host, grant);
+    this.#renewer.add(lease);
+    this.#emitter.emit('acquired', { lease });
+    return lease;
   }
 
   #ended(lease: Lease, reason: EndReason): void {
@@ -384,12 +275,6 @@ export class Leases implements AsyncDisposable {
     const lost = lease.state === 'lost';
     if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });
-  }
-
-  async #handoff(lease: Lease, to: string, reserveMs: number): Promise<boolean> {
-    const request: HandoffRequest = { ...asReleaseRequest(lease), to, reserveMs };
-    const [confirmed] = await this.#afterlife.handoff([request], lease.timing.attemptTimeoutMs);
-    return confirmed ?? false;
   }
 }
 
@@ -399,27 +284,4 @@ function asReleaseRequest({
   term,
 }: Lease): Extract<ReleaseRequest, { term: number }> {
   return { name, holder, term };
-}
-
-function corruptMessage(name: string, detail: string): string {
-  return `what is stored under "${name}" is not a lease (${detail}). It was left alone; use another name or namespace, or remove it by hand.`;
-}
-
-function tooSlow(
-  name: string,
-  { giveUpAfterMs, attemptTimeoutMs }: ResolvedTiming,
-): UnreachableError {
-  const limits = `request limit ${Math.round(attemptTimeoutMs)} ms, lease given up after ${Math.round(giveUpAfterMs)} ms`;
-  return new UnreachableError(
-    `the store answered too late for "${name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
-  );
-}
-
-/** Host and process id, reduced to the characters an id may have. */
-function defaultId(): string {
-  const host = hostname()
-    .replace(/[^A-Za-z0-9._-]/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, 96);
-  return `${host || 'host'}-${process.pid}`;
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { OptionError } from '../errors/index.js';
 
 /** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
@@ -80,4 +81,13 @@ function duration(option: string, value: number): number {
     'is not a duration',
     'use a positive number of milliseconds',
   );
+}
+
+/** Host name and process id, reduced to the characters an id may have. */
+export function defaultHolderId(): string {
+  const host = hostname()
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 96);
+  return `${host || 'host'}-${process.pid}`;
 }

@@ -1,8 +1,8 @@
 import { OutcomeUnknownError, StoreRefusedError, UnreachableError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../time/index.js';
+import type { AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
-import type { AcquireOutcome } from './leases.js';
 
 export interface WaiterOptions {
   readonly runtime: Runtime;
