@@ -125,14 +125,15 @@ export const publishCases = [
     'takes one id once for every key, also where key and id together read alike',
     async (scene) => {
       const store = await scene.connect();
-      const seqs = await scene.append(
-        store,
+      const messages = [
         scene.message('a', { id: 'x' }),
         scene.message('b', { id: 'x' }),
         scene.message('a:b', { id: 'c' }),
         scene.message('a', { id: 'b:c' }),
         scene.message('A', { id: 'x' }),
-      );
+      ];
+      const seqs: number[] = [];
+      for (const message of messages) seqs.push(...(await scene.append(store, message)));
       assert.deepEqual(seqs, [1, 1, 1, 2, 1]);
     },
   ),
