@@ -41,12 +41,20 @@ export function succeeded(outcome: Outcome<unknown>): boolean {
 }
 
 /** Long enough for a statement that need not wait, short enough to be waited out in each case that expects a wait. */
-const patienceMs = 250;
+const soonMs = 250;
 
-/** Whether `promise` settles without anybody else moving. It is only a hint on a slow machine, so never assert on it. */
+/** Whether `promise` settles without anybody else moving. A "no" may come from a slow machine: never assert on it. */
 export async function settlesSoon(promise: Promise<unknown>): Promise<boolean> {
+  return await settlesWithin(promise, soonMs);
+}
+
+export async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const ended = new AbortController();
   const settled = outcomeOf(promise).then(() => true);
-  return await Promise.race([settled, sleep(realRuntime, patienceMs).then(() => false)]);
+  const late = sleep(realRuntime, limitMs, ended.signal).then(() => false);
+  const isSettled = await Promise.race([settled, late]);
+  ended.abort();
+  return isSettled;
 }
 
 /** A point in the middle of a piece of work: the work stops at `pass`, the test waits for `reached` and calls `open`. */

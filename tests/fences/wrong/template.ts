@@ -1,0 +1,128 @@
+import { ClosedError, StaleTermError } from '../../../src/errors/index.js';
+import type { Fence, FencePromises, FencingToken } from '../../../src/fences/index.js';
+import type { MemoryResource, MemoryTransaction } from '../../../src/fences/memory/index.js';
+import {
+  type Candidate,
+  type InstalledTerm,
+  judge,
+  type Verdict,
+  validateEffect,
+  validateToken,
+} from '../../../src/fences/rule.js';
+
+/**
+ * A fence that is right, in pieces that can be replaced by wrong ones. Each wrong fence overrides one piece, so that
+ * the suite is shown to judge that piece.
+ */
+export class TemplateFence implements Fence<MemoryTransaction> {
+  readonly promises: FencePromises = {
+    resource: 'template',
+    atomicWithEffect: true,
+    durability: 'process',
+    writersOfOneTerm: 'concurrent',
+  };
+  protected isClosed = false;
+
+  constructor(protected readonly resource: MemoryResource) {}
+
+  async claim(token: FencingToken): Promise<void> {
+    await this.transaction(token, async () => {});
+  }
+
+  async check(transaction: MemoryTransaction, token: FencingToken): Promise<void> {
+    this.assertOpen();
+    const candidate = this.accept(token);
+    const { name, term, holderDigest } = candidate;
+    const terms = transaction.table<InstalledTerm>('terms');
+    const verdict = this.judge(terms.peek(name), candidate);
+    if (verdict === 'refuse') this.refuse(transaction, candidate, terms.peek(name));
+    if (verdict === 'install') terms.set(name, { term, holderDigest });
+    transaction.guardCommit(() => this.judgeCommit(terms.peekCommitted(name), candidate));
+  }
+
+  async transaction<Result>(
+    token: FencingToken,
+    work: (transaction: MemoryTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    return await this.resource.transaction(async (transaction) => {
+      await this.check(transaction, token);
+      return await work(transaction);
+    });
+  }
+
+  async recordOnce(
+    transaction: MemoryTransaction,
+    scope: string,
+    key: string,
+    seq: number,
+  ): Promise<boolean> {
+    this.assertOpen();
+    validateEffect(scope, key, seq);
+    const effects = transaction.table<true>('effects');
+    const id = this.effectId(scope, key, seq);
+    if (effects.get(id) !== undefined) return false;
+    effects.set(id, true);
+    return true;
+  }
+
+  async installedTerm(name: string): Promise<number | undefined> {
+    this.assertOpen();
+    return await this.resource.transaction(
+      async (transaction) => transaction.table<InstalledTerm>('terms').peek(name)?.term,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  protected accept(token: FencingToken): Candidate {
+    return validateToken(token);
+  }
+
+  protected judge(installed: InstalledTerm | undefined, candidate: Candidate): Verdict {
+    return judge(installed, candidate);
+  }
+
+  protected judgeCommit(installed: InstalledTerm | undefined, candidate: Candidate): void {
+    if (this.judge(installed, candidate) === 'refuse') throw staleError(candidate, installed);
+  }
+
+  protected refuse(
+    _transaction: MemoryTransaction,
+    candidate: Candidate,
+    installed: InstalledTerm | undefined,
+  ): void {
+    throw staleError(candidate, installed);
+  }
+
+  protected effectId(scope: string, key: string, seq: number): string {
+    return JSON.stringify([scope, key, seq]);
+  }
+
+  protected assertOpen(): void {
+    if (this.isClosed) throw new ClosedError('the fence');
+  }
+}
+
+export function staleError(
+  { name, term }: Candidate,
+  installed: InstalledTerm | undefined,
+): StaleTermError {
+  return new StaleTermError(name, term, installed?.term ?? term);
+}
+
+/** A mistake that somebody has made or will make, and the cases that must find it. */
+export interface WrongFence {
+  readonly title: string;
+  readonly rejectedBy: readonly string[];
+  readonly guard: (resource: MemoryResource) => Fence<MemoryTransaction>;
+}
+
+export function wrong(
+  title: string,
+  make: new (resource: MemoryResource) => Fence<MemoryTransaction>,
+  ...rejectedBy: readonly string[]
+): WrongFence {
+  return { title, rejectedBy, guard: (resource) => new make(resource) };
+}
