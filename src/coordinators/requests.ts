@@ -88,7 +88,7 @@ export function checkDocument(text: string, expectedVersion: number): void {
   if (typeof text !== 'string' || Buffer.byteLength(text) > largestDocumentBytes) {
     throw new OptionError(
       'text',
-      text,
+      sizeOf(text),
       'is no text or too long',
       `keep a document within ${largestDocumentBytes} bytes of UTF-8`,
     );
@@ -164,11 +164,16 @@ function checkAbove(above: number): void {
 function checkMetadata(metadata: string): void {
   const remedy = `use JSON text of at most ${largestMetadataBytes} bytes`;
   if (typeof metadata !== 'string' || Buffer.byteLength(metadata) > largestMetadataBytes) {
-    throw new OptionError('metadata', metadata, 'is no text or too long', remedy);
+    throw new OptionError('metadata', sizeOf(metadata), 'is no text or too long', remedy);
   }
   try {
     JSON.parse(metadata);
   } catch {
-    throw new OptionError('metadata', metadata, 'is not JSON', remedy);
+    throw new OptionError('metadata', sizeOf(metadata), 'is not JSON', remedy);
   }
+}
+
+/** Stands for a payload in an error, which must not carry it. */
+function sizeOf(text: unknown): string {
+  return typeof text === 'string' ? `${Buffer.byteLength(text)} bytes` : typeof text;
 }

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { ClosedError } from '../../../errors/index.js';
+import { groupOf } from '../../names.js';
+import { defineCase } from '../case.js';
+
+/** What is left of a client after `close()`: nothing that costs, and nothing that answers. */
+export const closingCases = [
+  defineCase(
+    'closing/twice',
+    'closing twice, or at once from two places, is harmless',
+    async (scene) => {
+      const { client } = await scene.actor('ann');
+      await scene.subject.until(Promise.all([client.close(), client.close()]));
+      await client.close();
+    },
+  ),
+
+  defineCase('closing/refuse', 'after close every operation says so', async (scene) => {
+    const name = scene.newName();
+    const ann = await scene.actor('ann');
+    const { client } = ann;
+    const term = await ann.take(name);
+    await scene.subject.until(client.close());
+    const calls = [
+      () => ann.acquire(name),
+      () => ann.renew(name, term),
+      () => ann.release(name, term),
+      () => ann.handOff(name, term, 'bob'),
+      () => ann.read(name),
+      () => client.list(groupOf(name), scene.call),
+      () => client.readDocument(name, scene.call),
+      () => client.writeDocument(name, 'x', 0, scene.call),
+      async () => client.watch(groupOf(name), () => undefined),
+    ];
+    for (const call of calls) await assert.rejects(call, ClosedError);
+  }),
+
+  defineCase('closing/unused', 'a client that was never used closes', async (scene) => {
+    const client = await scene.subject.connect();
+    await scene.subject.until(client.close());
+  }),
+
+  defineCase('closing/keep-leases', 'closing a client ends no lease', async (scene) => {
+    const name = scene.newName();
+    const ann = await scene.actor('ann');
+    const bob = await scene.actor('bob');
+    const term = await ann.take(ann.request(name, { ttlMs: scene.ttlMs * 4 }));
+    await scene.subject.until(ann.client.close());
+    await bob.isKeptOut(name);
+    await bob.seesHeld(name, ann, term);
+  }),
+
+  defineCase('closing/others', 'closing one client leaves the others working', async (scene) => {
+    const name = scene.newName();
+    const ann = await scene.actor('ann');
+    const bob = await scene.actor('bob');
+    await scene.subject.until(ann.client.close());
+    const term = await bob.take(name);
+    await bob.seesHeld(name, bob, term);
+  }),
+
+  defineCase(
+    'closing/in-flight',
+    'a call that is under way when the client is closed settles within its timeout',
+    async (scene) => {
+      const ann = await scene.actor('ann');
+      await scene.disturb('hang', ann.client);
+      const pending = ann.acquire(scene.newName());
+      pending.catch(() => undefined);
+      await scene.subject.until(ann.client.close());
+      const settled = pending.then(
+        () => assert.fail('a hanging call was answered'),
+        () => undefined,
+      );
+      const startedAt = scene.subject.runtime.now();
+      await scene.subject.until(settled);
+      const tookMs = scene.subject.runtime.now().monotonicMs - startedAt.monotonicMs;
+      assert.ok(tookMs <= scene.call.timeoutMs + scene.subject.timerSlackMs);
+    },
+    { needs: ['hang'] },
+  ),
+
+  defineCase(
+    'closing/no-wake',
+    'a watch is not woken after its client was closed',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      let wakeCount = 0;
+      bob.client.watch(groupOf(name), () => {
+        wakeCount += 1;
+      });
+      await scene.subject.until(bob.client.close());
+      const countThen = wakeCount;
+      await ann.release(name, await ann.take(name));
+      await scene.pass(0.25);
+      assert.equal(wakeCount, countThen);
+    },
+  ),
+
+  defineCase(
+    'closing/nothing-pending',
+    'after close no timer, socket or call is left open',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      await ann.take(name);
+      ann.client.watch(groupOf(name), () => undefined);
+      bob.client.watch(groupOf(name), () => undefined)();
+      await scene.disturb('hang', bob.client);
+      bob.acquire(name).catch(() => undefined);
+      await scene.subject.until(Promise.all([ann.client.close(), bob.client.close()]));
+      await scene.eventually(
+        'an end of everything that was open',
+        async () => (await scene.control('pendingCount')()) === 0,
+      );
+    },
+    { needs: ['hang', 'pendingCount'] },
+  ),
+];

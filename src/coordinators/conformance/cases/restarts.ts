@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import type { Actor } from '../actor.js';
+import { defineCase, unlessSurviving } from '../case.js';
+import type { Scene } from '../scene.js';
+
+/** What a store that went away and came back still knows, as far as it declares to. */
+export const restartCases = [
+  defineCase(
+    'restarts/with-data',
+    'after a restart with its data a lease is still held in its term, and the next term is higher',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      const ttlMs = scene.ttlMs * 20;
+      const above = (await ann.take(scene.newName())) + 1_000_000;
+      const term = await ann.take(ann.request(name, { ttlMs, above }));
+      await scene.control('restartKeepingData')();
+      await reconnect(scene, ann, bob);
+      await bob.isKeptOut(name);
+      assert.deepEqual(await ann.renew(name, term, { ttlMs }), { outcome: 'renewed' });
+      await ann.release(name, term);
+      const next = await bob.take(name);
+      assert.ok(next > term, `term ${next} was granted after term ${term} and a restart`);
+    },
+    {
+      needs: ['restartKeepingData'],
+      demonstrates: ['restart-with-data'],
+      exemption: unlessSurviving('restart-with-data'),
+    },
+  ),
+
+  defineCase(
+    'restarts/without-data',
+    'after a restart without its data the next term is higher, and the former owner has lost',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      const terms = [];
+      for (let round = 0; round < 3; round++) {
+        const term = await ann.take(name);
+        terms.push(term);
+        if (round < 2) await ann.release(name, term);
+      }
+      const stale = Math.max(...terms);
+      // The clock is the floor, so more grants than milliseconds would outrun it; a restart takes longer than that.
+      await scene.subject.advance(10);
+      await scene.control('restartLosingData')();
+      await reconnect(scene, ann, bob);
+      assert.equal((await ann.renew(name, stale)).outcome, 'not-yours');
+      const next = await bob.take(name);
+      assert.ok(next > stale, `term ${next} was granted after term ${stale} had been lost`);
+      assert.equal((await ann.renew(name, stale)).outcome, 'not-yours');
+      await bob.seesHeld(name, bob, next);
+    },
+    {
+      needs: ['restartLosingData'],
+      demonstrates: ['restart-without-data'],
+      exemption: unlessSurviving('restart-without-data'),
+    },
+  ),
+
+  defineCase(
+    'restarts/lost-tail',
+    'after a fail-over that lost the last grant the next term is still higher than the lost one',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      let lost = 0;
+      await scene.control('loseTail')(async () => {
+        lost = await ann.take(name);
+      });
+      await reconnect(scene, ann, bob);
+      const next = await bob.take(name);
+      assert.ok(next > lost, `term ${next} was granted after term ${lost} had been lost`);
+      const renewal = await ann.renew(name, lost);
+      assert.deepEqual(renewal, { outcome: 'not-yours', reason: 'superseded' });
+    },
+    {
+      needs: ['loseTail'],
+      demonstrates: ['lost-replica'],
+      exemption: unlessSurviving('lost-replica'),
+    },
+  ),
+];
+
+/** Clients may need a moment, and some failed calls, to find the store again. */
+async function reconnect(scene: Scene, ...actors: readonly Actor[]): Promise<void> {
+  const name = scene.newName();
+  for (const actor of actors) {
+    await scene.eventually('an answer after the restart', async () => {
+      const reading = actor.read(name).then(
+        () => true,
+        () => false,
+      );
+      return scene.subject.until(reading);
+    });
+  }
+}

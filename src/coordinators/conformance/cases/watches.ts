@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { groupOf } from '../../names.js';
+import type { Actor } from '../actor.js';
+import { defineCase } from '../case.js';
+
+/** Watches only wake: these cases ask for the hint, never for its number or time. */
+export const watchCases = [
+  defineCase('watches/release', 'a release wakes who watches the group', async (scene) => {
+    const name = scene.newName();
+    const ann = await scene.actor('ann');
+    const wakes = watch(await scene.actor('bob'), groupOf(name));
+    // A watch may take a moment to be in place, so names are released until one is noticed.
+    await scene.eventually('a wake after a release', async () => {
+      await ann.release(name, await ann.take(name));
+      await scene.subject.advance(scene.ttlMs / 20);
+      return wakes.names.includes(name) || wakes.names.includes(undefined);
+    });
+    wakes.stop();
+  }),
+
+  defineCase('watches/handoff', 'a handoff wakes who watches the group', async (scene) => {
+    const name = scene.newName();
+    const ann = await scene.actor('ann');
+    const bob = await scene.actor('bob');
+    const wakes = watch(bob, groupOf(name));
+    await scene.eventually('a wake after a handoff', async () => {
+      await ann.handOff(name, await ann.take(name), 'bob');
+      await scene.subject.advance(scene.ttlMs / 20);
+      await bob.release(name, await bob.take(name));
+      return wakes.names.length > 0;
+    });
+    wakes.stop();
+  }),
+
+  defineCase('watches/own-group', 'a wake that has a name has one of the group', async (scene) => {
+    const [watched, other] = [scene.newName(), scene.newName()];
+    const ann = await scene.actor('ann');
+    const wakes = watch(await scene.actor('bob'), groupOf(watched));
+    await scene.eventually('a wake after a release', async () => {
+      await ann.release(other, await ann.take(other));
+      await ann.release(watched, await ann.take(watched));
+      await scene.subject.advance(scene.ttlMs / 20);
+      return wakes.names.length > 0;
+    });
+    assert.ok(!wakes.names.includes(other), "a watch was woken with another group's name");
+    wakes.stop();
+  }),
+
+  defineCase(
+    'watches/stop',
+    'after it was taken back a watch wakes nobody, and taking it back twice is harmless',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      const stopped = watch(bob, groupOf(name));
+      const going = watch(bob, groupOf(name));
+      stopped.stop();
+      stopped.stop();
+      const countThen = stopped.names.length;
+      await scene.eventually('a wake of the watch that goes on', async () => {
+        await ann.release(name, await ann.take(name));
+        await scene.subject.advance(scene.ttlMs / 20);
+        return going.names.includes(name);
+      });
+      assert.equal(stopped.names.length, countThen, 'a watch that was taken back was woken');
+      going.stop();
+    },
+  ),
+];
+
+function watch(actor: Actor, group: string): { names: (string | undefined)[]; stop: () => void } {
+  const names: (string | undefined)[] = [];
+  const stop = actor.client.watch(group, (name) => names.push(name));
+  return { names, stop };
+}

@@ -1,0 +1,14 @@
+export type { ConformanceCase, DemonstratedPromise } from './case.js';
+export { conformanceCases } from './cases/index.js';
+export {
+  registerCoordinatorConformance,
+  runConformanceCase,
+  type TestFramework,
+  whyNotApplicable,
+} from './register.js';
+export type {
+  ConformanceSubject,
+  ConformanceTarget,
+  ControlName,
+  SubjectControls,
+} from './subject.js';

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import { elapsedMs } from '../../time/index.js';
+import type { CallOptions, Coordinator } from '../contract.js';
+import { Holder } from '../holder.js';
+import { Actor } from './actor.js';
+import type { ConformanceSubject, ControlName, SubjectControls } from './subject.js';
+
+/** How many ttls a state may take to come about before a case gives up on it. */
+const patienceTtls = 10;
+
+/** The stage of one case: its actors, its time, and what it can break. */
+export class Scene {
+  readonly subject: ConformanceSubject;
+  readonly ttlMs: number;
+
+  constructor(subject: ConformanceSubject) {
+    this.subject = subject;
+    this.ttlMs = subject.ttlMs;
+  }
+
+  get call(): CallOptions {
+    return { timeoutMs: this.subject.timeoutMs };
+  }
+
+  /** A process of its own: a new client, and a holder of this id. */
+  async actor(id: string): Promise<Actor> {
+    return new Actor(this, await this.subject.connect(), this.holder(id));
+  }
+
+  /** A new incarnation: the id may be known, the nonce is not. */
+  holder(id: string): Holder {
+    return Holder.create(id, this.subject.runtime);
+  }
+
+  attempt(): string {
+    return this.subject.runtime.randomHex(16);
+  }
+
+  newName(): string {
+    return this.subject.newName();
+  }
+
+  /** A name beside `name`, in the same group. */
+  sibling(name: string, segment: string): string {
+    return name.slice(0, name.lastIndexOf('/') + 1) + segment;
+  }
+
+  /** Lets this share of the ttl pass. */
+  async pass(ttlShare: number): Promise<void> {
+    await this.subject.advance(this.ttlMs * ttlShare);
+  }
+
+  /** Lets a lease of the usual ttl that was granted or renewed before now expire. */
+  async passTtl(): Promise<void> {
+    await this.subject.advance(this.ttlMs + 1);
+  }
+
+  control<Name extends ControlName>(name: Name): SubjectControls[Name] {
+    const control = this.subject.controls[name];
+    assert.ok(
+      control,
+      `the subject neither offers the control "${name}" nor declares it impossible, with a reason`,
+    );
+    return control;
+  }
+
+  async disturb(
+    name: 'hang' | 'cut' | 'loseReplies' | 'holdRequests' | 'duplicateRequests',
+    client: Coordinator,
+  ): Promise<void> {
+    await this.control(name)(client);
+  }
+
+  /**
+   * Expects the call to settle within `timeoutMs` without an answer.
+   *
+   * @returns whether the error leaves open that the request was executed.
+   */
+  async unanswered(
+    call: Promise<unknown>,
+    timeoutMs: number,
+    what: string,
+  ): Promise<'unknown' | 'not-executed'> {
+    const startedAt = this.subject.runtime.now();
+    const error = await this.subject.until(
+      call.then(
+        () => assert.fail(`${what} was answered, though nothing could be`),
+        (reason: unknown) => reason,
+      ),
+    );
+    const tookMs = elapsedMs(startedAt, this.subject.runtime.now());
+    const limitMs = timeoutMs + this.subject.timerSlackMs;
+    assert.ok(tookMs <= limitMs, `${what} took ${tookMs} ms; it had ${timeoutMs} ms`);
+    if (error instanceof OutcomeUnknownError) return 'unknown';
+    assert.ok(
+      error instanceof UnreachableError,
+      `${what} failed with ${error}, which is neither OutcomeUnknownError nor UnreachableError`,
+    );
+    return 'not-executed';
+  }
+
+  /** Waits for a state that may take a moment, such as a wake or a new connection. */
+  async eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const stepMs = this.ttlMs / 20;
+    for (let waitedMs = 0; waitedMs <= this.ttlMs * patienceTtls; waitedMs += stepMs) {
+      if (await isSo()) return;
+      await this.subject.advance(stepMs);
+    }
+    assert.fail(`${what} did not come about within ${patienceTtls} ttls`);
+  }
+
+  /** Ends the disturbance and waits until the client gets answers again. */
+  async recover(actor: Actor): Promise<void> {
+    await this.control('heal')(actor.client);
+    const name = this.newName();
+    await this.eventually('an answer after the fault ended', async () => {
+      try {
+        await this.subject.until(actor.client.read([name], this.call));
+        return true;
+      } catch (error) {
+        if (error instanceof OutcomeUnknownError || error instanceof UnreachableError) return false;
+        throw error;
+      }
+    });
+  }
+}
