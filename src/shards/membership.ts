@@ -1,0 +1,102 @@
+import type { Lease, Leases } from '../leases/index.js';
+import type { MemberState } from './balance.js';
+import { formatMemberMetadata, MemberIdTakenError } from './members.js';
+import { memberLeaseName } from './work.js';
+
+/** A renewal may have been on its way when the record was read; this much later it would have shown. */
+const expirySlackMs = 500;
+
+/** The place of this process in the registry of its group: one lease, `<group>/members/<id>`. */
+export class Membership {
+  readonly #leases: Leases;
+  readonly #group: string;
+  readonly #shardCount: number;
+  #state: MemberState = 'active';
+  #lease: Lease | undefined;
+
+  constructor(leases: Leases, group: string, shardCount: number) {
+    this.#leases = leases;
+    this.#group = group;
+    this.#shardCount = shardCount;
+  }
+
+  get id(): string {
+    return this.#leases.holder.id;
+  }
+
+  get lease(): Lease | undefined {
+    return this.#lease;
+  }
+
+  /** The term of the member lease, or `undefined` while this process is not registered. */
+  get term(): number | undefined {
+    return this.#lease?.endReason === undefined ? this.#lease?.term : undefined;
+  }
+
+  get state(): MemberState {
+    return this.#state;
+  }
+
+  /** Others see it with a renewal that is sent at once. */
+  set state(state: MemberState) {
+    if (state === this.#state) return;
+    this.#state = state;
+    if (this.term !== undefined && this.#lease !== undefined) this.#lease.metadata = this.#metadata;
+  }
+
+  /**
+   * Registers. If the id is taken, waits until the lease of the other would expire, since that may be a former
+   * incarnation of this very process.
+   *
+   * @throws {MemberIdTakenError} if the other is alive; errors of the store as `Leases.acquire`; `signal`'s reason.
+   */
+  async register(signal: AbortSignal): Promise<void> {
+    const record = await this.#leases.read(this.#name);
+    const waitMs = record === undefined ? 0 : record.remainingMs + expirySlackMs;
+    const metadata = this.#metadata;
+    const lease = await this.#leases.acquire(this.#name, { waitMs, metadata, signal });
+    if (lease === undefined) throw new MemberIdTakenError(this.#group, this.id);
+    this.#lease = lease;
+  }
+
+  /**
+   * Registers again if the lease was lost, without waiting.
+   *
+   * @throws {MemberIdTakenError} if somebody else has the id now; errors of the store as `Leases.acquire`.
+   */
+  async ensure(): Promise<void> {
+    if (this.term !== undefined) return;
+    const lease = await this.#leases.acquire(this.#name, { metadata: this.#metadata });
+    if (lease === undefined) throw new MemberIdTakenError(this.#group, this.id);
+    this.#lease = lease;
+    // The state may have changed while the request was on its way.
+    if (lease.metadata !== this.#metadata) lease.metadata = this.#metadata;
+  }
+
+  /**
+   * Makes the others look. Watches report names that became free and nobody frees one by joining, so a name of the
+   * group is taken and freed again. Best effort: without it they look at their next sweep.
+   */
+  async ring(): Promise<void> {
+    try {
+      // An id cannot begin with a dot. If another rings right now, its release comes after this and wakes for both.
+      const bell = await this.#leases.acquire(memberLeaseName(this.#group, '.bell'));
+      await bell?.release();
+    } catch {
+      // Whatever is wrong with the store, the next pass meets it too and reports it.
+    }
+  }
+
+  async leave(): Promise<void> {
+    await this.#lease?.release();
+    this.#lease = undefined;
+  }
+
+  get #name(): string {
+    return memberLeaseName(this.#group, this.id);
+  }
+
+  get #metadata(): string {
+    return formatMemberMetadata({ state: this.#state, shardCount: this.#shardCount });
+  }
+}

@@ -1,0 +1,166 @@
+import type { Emitter } from '../events/index.js';
+import type { AcquireOutcome, EndReason, Lease } from '../leases/index.js';
+import { type Runtime, sleep } from '../time/index.js';
+import type { ShardWorkerEvents } from './events.js';
+import type { Fleet } from './fleet.js';
+import { Giver, type SuccessorOf } from './giver.js';
+import { type Holding, Holdings } from './holdings.js';
+import type { ResolvedShardWorkerOptions } from './options.js';
+import { Readiness } from './readiness.js';
+import { Takeovers } from './takeovers.js';
+import { type OwnedShard, shardLeaseName } from './work.js';
+
+export interface OwnershipContext {
+  readonly options: ResolvedShardWorkerOptions;
+  readonly emitter: Emitter<ShardWorkerEvents>;
+  readonly successorOf: SuccessorOf;
+  /** The plan may have become wrong. */
+  readonly wake: () => void;
+}
+
+/** Carries a plan out: claims, begins, drains and gives back, and tells what happened. */
+export class Ownership {
+  readonly readiness: Readiness;
+  readonly #context: OwnershipContext;
+  readonly #holdings: Holdings;
+  readonly #giver: Giver;
+  readonly #takeovers: Takeovers;
+
+  constructor(context: OwnershipContext) {
+    const { leases, work, reserveMs } = context.options;
+    this.#context = context;
+    this.readiness = new Readiness(leases.runtime);
+    this.#takeovers = new Takeovers(leases.runtime);
+    this.#holdings = new Holdings({
+      work,
+      onDrained: (holding) => this.#giver.give(holding),
+      onBegun: () => this.readiness.begun(),
+      onBeginFailed: (holdings, error) => this.#beginFailed(holdings, error),
+      onDrainFailed: (holding, error) => this.#drainFailed(holding, error),
+      onDropFailed: (_holding, error) => context.emitter.emit('error', { error, during: 'drop' }),
+    });
+    this.#giver = new Giver({
+      leases,
+      reserveMs,
+      successorOf: context.successorOf,
+      keep: (holding) => this.#holdings.begin([holding]),
+      letGo: (holding) => holding.lease.endReason === undefined && this.#holdings.remove(holding),
+      onHandedOff: (holding, to, isConfirmed) => this.#handedOff(holding, to, isConfirmed),
+      onReleased: (holding) => this.#released(holding, 'no-successor'),
+    });
+  }
+
+  get shards(): Holding[] {
+    // Asking a lease makes it notice that its deadline has passed, even if no timer has fired since a freeze.
+    return this.#holdings.all.filter(({ lease }) => lease.endReason === undefined);
+  }
+
+  owns(shard: number): boolean {
+    return this.#holdings.get(shard) !== undefined;
+  }
+
+  /** What the store shows now: a lease of ours that it gave to somebody else is over, one we gave back is not ours. */
+  async observe(fleet: Fleet): Promise<void> {
+    for (const { shard, record } of fleet.shards) {
+      const lease = this.#holdings.get(shard)?.lease;
+      if (lease === undefined || record?.state !== 'held') continue;
+      if (record.term > lease.term && !record.holder.equals(lease.holder)) lease.supersede();
+    }
+    this.#takeovers.observe(fleet);
+    await this.#giver.reconcile(fleet);
+  }
+
+  /**
+   * Claims shards in one request and begins the work on those that were granted; or, if they are only to pass through,
+   * gives them on. `false` if some were not granted, so that what was known of the fleet is out of date.
+   *
+   * @throws as `Leases.acquireMany`.
+   */
+  async claim(shards: readonly number[], options: { readonly passOn: boolean }): Promise<boolean> {
+    if (shards.length === 0) return true;
+    const { leases, group } = this.#context.options;
+    const names = shards.map((shard) => shardLeaseName(group, shard));
+    const outcomes = await leases.acquireMany(names);
+    const granted = shards.flatMap((shard, index) => this.#granted(shard, outcomes[index]));
+    if (options.passOn) this.#holdings.pass(granted);
+    else this.#begin(granted);
+    if (granted.length > 0) this.#tellClaimed(granted);
+    return granted.length === shards.length;
+  }
+
+  /** Ends the work on these shards; each goes to whom the plan names when it is drained. Answers how many are new. */
+  drain(holdings: readonly Holding[]): number {
+    return holdings.filter((holding) => this.#holdings.drain(holding)).length;
+  }
+
+  /** Gives everything away, aborting what takes too long. Afterwards nothing is held. */
+  async drainAll(): Promise<void> {
+    const { leases, drainTimeoutMs, abortGraceMs } = this.#context.options;
+    this.drain(this.#holdings.all);
+    await within(leases.runtime, drainTimeoutMs, this.#holdings.whenEmpty());
+    for (const { lease } of this.#holdings.all) lease.end('shutdown');
+    await within(leases.runtime, abortGraceMs, this.#holdings.whenStopped());
+    await this.#giver.whenIdle();
+  }
+
+  /** One of the process's leases has ended, by whosever doing. */
+  leaseEnded(lease: Lease, reason: EndReason): void {
+    const holding = this.#holdings.lost(lease);
+    if (holding === undefined) return;
+    const { shard } = holding;
+    this.#context.emitter.emit('lost', { shard, term: lease.term, reason });
+    this.#context.wake();
+  }
+
+  #granted(shard: number, outcome: AcquireOutcome | undefined): OwnedShard[] {
+    if (outcome?.outcome === 'granted') return [{ shard, lease: outcome.lease }];
+    if (outcome?.outcome === 'failed')
+      this.#context.emitter.emit('error', { error: outcome.error, during: 'claim' });
+    return [];
+  }
+
+  #begin(shards: readonly OwnedShard[]): void {
+    if (this.readiness.isCareful) for (const owned of shards) this.#holdings.begin([owned]);
+    else this.#holdings.begin(shards);
+  }
+
+  #tellClaimed(shards: readonly OwnedShard[]): void {
+    const { emitter } = this.#context;
+    emitter.emit('claimed', { shards });
+    for (const { shard, lease } of shards) {
+      const takeover = this.#takeovers.claimed(shard);
+      if (takeover !== undefined)
+        emitter.emit('takenOver', { shard, term: lease.term, ...takeover });
+    }
+  }
+
+  async #beginFailed(holdings: readonly Holding[], error: unknown): Promise<void> {
+    this.readiness.beginFailed();
+    this.#context.emitter.emit('error', { error, during: 'begin' });
+    this.#context.wake();
+    await this.#context.options.leases.releaseMany(holdings.map(({ lease }) => lease));
+    for (const holding of holdings) this.#released(holding, 'begin-failed');
+  }
+
+  /** Its work may still be running, so the rest of the ttl is left to it. */
+  #drainFailed(holding: Holding, error: unknown): void {
+    this.#context.emitter.emit('error', { error, during: 'drain' });
+    holding.lease.end('revoked');
+  }
+
+  #handedOff(holding: Holding, to: string, isConfirmed: boolean): void {
+    const { shard, lease } = holding;
+    if (isConfirmed) this.#context.emitter.emit('handedOff', { shard, term: lease.term, to });
+    else this.#released(holding, 'handoff-unconfirmed');
+  }
+
+  #released({ shard, lease }: Holding, why: ShardWorkerEvents['released']['why']): void {
+    this.#context.emitter.emit('released', { shard, term: lease.term, why });
+  }
+}
+
+async function within(runtime: Runtime, limitMs: number, promise: Promise<void>): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([promise, sleep(runtime, limitMs, over.signal)]);
+  over.abort();
+}

@@ -1,0 +1,102 @@
+import { ClosedError } from '../errors/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
+import type { ShardWorkerEvents } from './events.js';
+import {
+  type ResolvedShardWorkerOptions,
+  resolveShardWorkerOptions,
+  type ShardWorkerOptions,
+} from './options.js';
+import { Run } from './run.js';
+import type { OwnedShard } from './work.js';
+
+/** A shard that this process owns now. */
+export interface ShardOwnership extends OwnedShard {
+  readonly term: number;
+}
+
+/**
+ * One process of a fleet that shares a fixed set of shards, each owned by one process at a time.
+ *
+ * It registers as a member of its group, claims its fair share, renews it, and moves as little as possible when others
+ * come and go: what it owns too much of is drained and handed to the successor by name, without waiting for a ttl. What
+ * a crashed member owned is taken when the store lets it expire.
+ *
+ * Owning a shard is not mutual exclusion by itself: a frozen process may believe for a moment after it wakes. Take the
+ * lease's `term` along on every write, and let a fence refuse the stale one.
+ *
+ * No error of the store ends a worker: it reports an `error` event, keeps what its leases still cover and tries again.
+ */
+export class ShardWorker implements AsyncDisposable {
+  readonly #options: ResolvedShardWorkerOptions;
+  readonly #emitter = new Emitter<ShardWorkerEvents>();
+  #run: Run | undefined;
+  #starting: Promise<void> | undefined;
+  #generation = 0;
+
+  /** Connects to nothing. @throws {OptionError} */
+  constructor(options: ShardWorkerOptions) {
+    this.#options = resolveShardWorkerOptions(options);
+  }
+
+  get events(): EventSource<ShardWorkerEvents> {
+    return this.#emitter;
+  }
+
+  /** The id of this member: that of its `leases`. */
+  get id(): string {
+    return this.#options.leases.holder.id;
+  }
+
+  /** The shards whose leases have not ended, by the clock; those being drained are among them. In order of number. */
+  get owned(): ShardOwnership[] {
+    const shards = this.#run?.ownership.shards ?? [];
+    return shards
+      .map(({ shard, lease }) => ({ shard, lease, term: lease.term }))
+      .sort((a, b) => a.shard - b.shard);
+  }
+
+  /**
+   * Resolves when this process is registered and has claimed for the first time. While the store cannot be reached it
+   * keeps trying, with an `error` event for each failure. Repeating it returns the same promise; after `stop` it starts
+   * anew, as soon as the stop is over.
+   *
+   * @throws {MemberIdTakenError} if another live process has this id: known after at most one ttl.
+   * @throws {OptionError} if a live member of the group uses another shard count.
+   * @throws {StoreMisconfiguredError} if the store cannot keep what leases promise.
+   * @throws {ClosedError} if it was stopped meanwhile, or the leases are closed.
+   */
+  start(): Promise<void> {
+    if (this.#starting === undefined) {
+      this.#generation += 1;
+      this.#starting = this.#start(this.#generation);
+    }
+    return this.#starting;
+  }
+
+  /**
+   * Drains every shard, hands each to its successor and leaves the group. Work that does not end in time is aborted;
+   * what does not stop even then keeps its lease until it expires. Never rejects; safe to call at any time and twice.
+   */
+  stop(): Promise<void> {
+    this.#generation += 1;
+    this.#starting = undefined;
+    return this.#run?.stop() ?? Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #start(generation: number): Promise<void> {
+    await this.#run?.stop();
+    if (generation !== this.#generation) throw new ClosedError('this start of the shard worker');
+    const run = new Run(this.#options, this.#emitter);
+    this.#run = run;
+    try {
+      await run.start();
+    } catch (error) {
+      if (generation === this.#generation) this.#starting = undefined;
+      throw error;
+    }
+  }
+}
