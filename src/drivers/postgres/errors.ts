@@ -31,7 +31,7 @@ export function classifyPostgresError(
   if (state !== undefined) {
     const misconfigured = misconfiguration(state, phase);
     if (misconfigured !== undefined) {
-      return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}`, cause);
+      return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
     }
     if (!meansLoss(state, phase)) {
       const hint =
@@ -96,8 +96,7 @@ function misconfiguration(state: string, phase: PostgresPhase): string | undefin
   if (phase === 'connect' && state === '08P01') {
     return 'the server or its proxy refuses our connection settings; pass a pool of your own without them';
   }
-  const hint = misconfigurations[state];
-  return hint === undefined ? undefined : `${hint}.`;
+  return misconfigurations[state];
 }
 
 const idleTooLong =
