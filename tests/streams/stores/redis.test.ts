@@ -1,0 +1,203 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Holder } from '../../../src/coordinators/index.js';
+import { RecordCorruptError } from '../../../src/errors/index.js';
+import type { FencingToken } from '../../../src/fences/index.js';
+import type { PublishRequest, StreamStore } from '../../../src/streams/contract.js';
+import { type RedisStreamsOptions, redisStreams } from '../../../src/streams/redis/index.js';
+import { realRuntime } from '../../../src/time/index.js';
+import { type RedisServer, startRedis } from '../../support/servers/index.js';
+
+/** What the conformance suite cannot see: what stands in the server, and what it is told to do. */
+
+const call = { timeoutMs: 5_000 };
+const prefix = '{tenure:default:orders:s0}';
+let server: RedisServer;
+let admin: Redis;
+let opened: StreamStore[];
+
+beforeAll(async () => {
+  server = await startRedis();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  opened = [];
+  await admin.flushall();
+});
+afterEach(async () => {
+  for (const store of opened) await store.close();
+});
+
+function open(options: Partial<RedisStreamsOptions> = {}, url = server.url): StreamStore {
+  const store = redisStreams(url, { topic: 'orders', ...options });
+  opened.push(store);
+  return store;
+}
+
+function message(parts: Partial<PublishRequest> = {}): PublishRequest {
+  return { shard: 0, key: 'a', id: realRuntime.randomHex(8), payload: '1', ...parts };
+}
+
+async function own(store: StreamStore, shard = 0): Promise<FencingToken> {
+  const holder = Holder.create('worker', realRuntime);
+  const token = { name: `orders/shards/${shard}`, term: 7, holder };
+  await store.install([{ shard, token }], call);
+  return token;
+}
+
+async function read(store: StreamStore, token: FencingToken) {
+  const request = { shard: 0, token, acknowledge: [], after: undefined, limit: 100 };
+  const [result] = await store.step([request], call);
+  return result?.outcome === 'ok' ? result.messages : expect.fail('not the owner');
+}
+
+describe('the keys of a topic', () => {
+  it('are those that the protocol names, each with its hash tag first', async () => {
+    const store = open();
+    await own(store);
+    await store.publish([message({ key: 'é/1', id: 'x' }), message({ shard: 12, id: 'y' })], call);
+    expect((await admin.keys('*')).sort()).toEqual([
+      `${prefix}:id:%C3%A9%2F1:x`,
+      `${prefix}:keys`,
+      `${prefix}:log`,
+      `${prefix}:owner`,
+      '{tenure:default:orders:s12}:id:a:y',
+      '{tenure:default:orders:s12}:keys',
+      '{tenure:default:orders:s12}:log',
+    ]);
+    const [entry] = await admin.xrange(`${prefix}:log`, '-', '+');
+    expect(entry?.[1]).toEqual(['m1', '1\0é/1\0x\x001']);
+  });
+
+  it('encode namespace and topic, so that neither moves the hash tag', async () => {
+    const store = open({ namespace: 'a}b', topic: 'c:{d}/*' });
+    await store.publish([message({ id: 'x' })], call);
+    const tag = '{tenure:a%7Db:c%3A%7Bd%7D%2F%2A:s0}';
+    expect((await admin.keys('*')).sort()).toEqual([`${tag}:id:a:x`, `${tag}:keys`, `${tag}:log`]);
+  });
+
+  it('hold the digest of the owner and not its nonce, and keep it for ever', async () => {
+    const { holder } = await own(open());
+    const owner = await admin.get(`${prefix}:owner`);
+    expect(owner).toBe(`1|7|${holder.digest}`);
+    expect(await admin.pttl(`${prefix}:owner`)).toBe(-1);
+    expect(owner).not.toContain(holder.wire.split(':')[1]);
+  });
+});
+
+describe('the memory of ids', () => {
+  it('lasts for the dedupe window', async () => {
+    const store = open({ dedupeWindowMs: 150 });
+    const repeated = message({ id: 'x' });
+    await store.publish([repeated], call);
+    expect(await store.publish([repeated], call)).toEqual([{ outcome: 'duplicate', seq: 1 }]);
+    expect(await admin.pttl(`${prefix}:id:a:x`)).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await store.publish([repeated], call)).toEqual([{ outcome: 'appended', seq: 2 }]);
+  });
+});
+
+describe('a clock that was set back', () => {
+  it('changes neither the order of the log nor the acknowledging', async () => {
+    const store = open();
+    const token = await own(store);
+    const inAnHour = Date.now() + 3_600_000;
+    await admin.xadd(`${prefix}:log`, `${inAnHour}-0`, 'm1', '1\0b\0x\x001');
+    await store.publish([message(), message()], call);
+    const messages = await read(store, token);
+    expect(messages.map(({ key, seq }) => `${key}:${seq}`)).toEqual(['b:1', 'a:1', 'a:2']);
+    const [backlog] = await store.backlog([0], call);
+    expect(backlog).toEqual({ shard: 0, count: 3, oldestAgeMs: 0 });
+    const acknowledge = messages.map(({ position }) => position);
+    const [result] = await store.step(
+      [{ shard: 0, token, acknowledge, after: acknowledge.at(-1), limit: 10 }],
+      call,
+    );
+    expect(result).toEqual({ outcome: 'ok', messages: [], acknowledgedCount: 3 });
+  });
+});
+
+describe('the bell', () => {
+  it('is rung once per shard and batch, and only if the log was empty', async () => {
+    const listener = new Redis(server.url);
+    const rings: string[] = [];
+    listener.on('message', (_channel, shard) => rings.push(shard));
+    await listener.subscribe('{tenure:default:orders}:bell');
+    const store = open();
+    await store.publish([message(), message(), message({ shard: 5 }), message()], call);
+    await store.publish([message(), message({ shard: 5 }), message({ shard: 6 })], call);
+    await store.publish([message({ shard: 6, seq: 9 }), message({ shard: 8, seq: 9 })], call);
+    await admin.publish('{tenure:default:orders}:bell', 'end');
+    await expect.poll(() => rings.at(-1)).toBe('end');
+    expect(rings.slice(0, 2).sort()).toEqual(['0', '5']);
+    expect(rings.slice(2)).toEqual(['6', 'end']);
+    listener.disconnect();
+  });
+
+  it('may be forbidden: the append succeeds all the same', async () => {
+    await admin.call('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', '+@all', 'resetchannels');
+    const store = open({}, server.url.replace('//', '//mute:secret@'));
+    expect(await store.publish([message()], call)).toEqual([{ outcome: 'appended', seq: 1 }]);
+  });
+
+  it('takes a text that is no shard for a wake of everything', async () => {
+    const store = open();
+    const wakes: (number | undefined)[] = [];
+    store.watch((shard) => wakes.push(shard));
+    await expect.poll(() => wakes.length).toBeGreaterThan(0);
+    await admin.publish('{tenure:default:orders}:bell', 'NaN');
+    await admin.publish('{tenure:default:orders}:bell', '3');
+    await expect.poll(() => wakes.at(-1)).toBe(3);
+    expect(wakes.at(-2)).toBeUndefined();
+  });
+});
+
+describe('something that is not ours under one of our keys', () => {
+  it.each(['log', 'keys'])('refuses a publish as a whole and stays as it is: %s', async (part) => {
+    const store = open();
+    await admin.set(`{tenure:default:orders:s1}:${part}`, 'foreign');
+    const publish = store.publish([message(), message({ shard: 1 })], call);
+    await expect(publish).rejects.toThrow(RecordCorruptError);
+    await expect(publish).rejects.toThrow(`{tenure:default:orders:s1}:${part}`);
+    expect(await admin.get(`{tenure:default:orders:s1}:${part}`)).toBe('foreign');
+    expect(await admin.exists(`${prefix}:log`)).toBe(0);
+  });
+
+  it('refuses to install over a text that is no owner', async () => {
+    const store = open();
+    await admin.set(`${prefix}:owner`, 'foreign');
+    await expect(own(store)).rejects.toThrow(RecordCorruptError);
+    expect(await admin.get(`${prefix}:owner`)).toBe('foreign');
+  });
+
+  it('refuses to read a log of another type, or an entry of another form', async () => {
+    const store = open();
+    const token = await own(store);
+    await admin.xadd(`${prefix}:log`, '*', 'field', 'value');
+    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
+    await admin.del(`${prefix}:log`);
+    await admin.xadd(`${prefix}:log`, '*', 'm1', 'no seq');
+    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
+    await admin.set(`${prefix}:log`, 'foreign');
+    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
+    await expect(store.backlog([0], call)).rejects.toThrow(RecordCorruptError);
+  });
+});
+
+describe('a large batch', () => {
+  it('is executed in pieces, so that none holds the server up', async () => {
+    const store = open();
+    await store.publish([message()], call);
+    await admin.config('RESETSTAT');
+    const half = JSON.stringify('x'.repeat(200 * 1024));
+    await store.publish(
+      Array.from({ length: 12 }, () => message({ payload: half })),
+      call,
+    );
+    expect(await admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+  });
+});
