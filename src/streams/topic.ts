@@ -1,6 +1,6 @@
 import { validateName } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
-import { defaultShardCount, shardOf, validateShardCount } from '../shards/index.js';
+import { defaultShardCount, type Pins, shardOf, validateShardCount } from '../shards/index.js';
 import { type Runtime, realRuntime } from '../time/index.js';
 import type { ShardBacklog, StreamStore } from './contract.js';
 import type { Receipt } from './lanes.js';
@@ -14,8 +14,8 @@ export interface TopicOptions {
   readonly name: string;
   /** A power of two from 1 to 65,536, the same in every process that publishes or handles. Default 256. */
   readonly shardCount?: number;
-  /** The keys that live elsewhere than their hash says. Default: there are none, and none is ever moved. */
-  readonly pins?: TopicPins;
+  /** The keys that live elsewhere than their hash says, as the workers know them. Default: none is, and none moves. */
+  readonly pins?: Pins;
   /**
    * A publish settles within this long, retries included. 1 and above; default 10,000. Smaller means more publishes of
    * unknown outcome in an outage, which their callers then have to repeat.
@@ -27,16 +27,6 @@ export interface TopicOptions {
   readonly largestPayloadBytes?: number;
   /** Clocks, timers and randomness. Default: the real ones. */
   readonly runtime?: Runtime;
-}
-
-/** What a topic needs to know of a table of pins. */
-export interface TopicPins {
-  readonly shardCount: number;
-  shardOf(key: string): number;
-  /** Reads the table again. */
-  refresh(): Promise<unknown>;
-  /** Shards outside the hash range that pins name. */
-  readonly extraShards: readonly number[];
 }
 
 export interface PublishOptions {
@@ -65,7 +55,7 @@ export class Topic {
   readonly name: string;
   readonly store: StreamStore;
   readonly shardCount: number;
-  readonly pins: TopicPins | undefined;
+  readonly pins: Pins | undefined;
   readonly runtime: Runtime;
   readonly timeoutMs: number;
   readonly attemptTimeoutMs: number;
@@ -151,7 +141,7 @@ export class Topic {
   }
 }
 
-function checkPins(pins: TopicPins | undefined, shardCount: number): TopicPins | undefined {
+function checkPins(pins: Pins | undefined, shardCount: number): Pins | undefined {
   if (pins === undefined || pins.shardCount === shardCount) return pins;
   const problem = 'count other shards than the topic';
   throw new OptionError('pins', `${pins.shardCount} shards`, problem, `use ${shardCount}`);

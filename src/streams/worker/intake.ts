@@ -7,8 +7,6 @@ export class Intake {
   #next = 0;
   #after: string | undefined;
   #mayHaveMore = true;
-  /** A message that was begun before the reading began anew at the head of the log: not to be begun a second time. */
-  #skip: string | undefined;
 
   constructor(prefetchCount: number) {
     this.#prefetchCount = prefetchCount;
@@ -55,15 +53,14 @@ export class Intake {
     const last = messages.at(-1);
     if (last === undefined) return;
     this.#after = last.position;
-    const fresh = messages.filter(({ position }) => position !== this.#skip);
-    this.#messages = this.count === 0 ? fresh : [...this.#messages.slice(this.#next), ...fresh];
+    this.#messages =
+      this.count === 0 ? messages : [...this.#messages.slice(this.#next), ...messages];
     this.#next = 0;
   }
 
-  /** Forgets what was not begun and reads from the head of the log again, where `begun` may still stand. */
-  restart(begun: string | undefined): void {
+  /** Forgets what was not begun and reads from the head of the log again. */
+  restart(): void {
     this.clear();
-    this.#skip = begun;
     this.#after = undefined;
     this.#mayHaveMore = true;
   }

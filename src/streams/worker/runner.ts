@@ -47,6 +47,8 @@ export class ShardRunner {
   #attempt = 1;
   #isLooping = false;
   #isHandling = false;
+  /** The message that was begun comes from a log that is no more. */
+  #isCurrentForgotten = false;
   #abandonment: Timer | undefined;
   #finishedCount = 0;
 
@@ -128,9 +130,14 @@ export class ShardRunner {
     if (this.lease.endReason !== undefined) void this.lease.release();
   }
 
-  /** The log has lost its state and is read from its head again. */
+  /**
+   * The log has lost its state and is read from its head again. It may use old positions anew, so nothing that was read
+   * before is acknowledged: what was handled and is still there comes again.
+   */
   restart(): void {
-    this.intake.restart(this.#current?.position);
+    this.intake.restart();
+    this.acknowledgements.clear();
+    this.#isCurrentForgotten = this.#current !== undefined;
   }
 
   async #loop(): Promise<void> {
@@ -172,7 +179,9 @@ export class ShardRunner {
     if (this.#attempt > 1) this.#backoff.reset();
     this.#attempt = 1;
     // What ends after the loss counts for nothing: the successor begins with this message.
-    if (this.#phase === 'ended' || this.#context.signal.aborted) return;
+    const isForgotten = this.#isCurrentForgotten;
+    this.#isCurrentForgotten = false;
+    if (isForgotten || this.#phase === 'ended' || this.#context.signal.aborted) return;
     this.#finishedCount += 1;
     this.acknowledgements.add(message.position);
     this.#environment.due(this);

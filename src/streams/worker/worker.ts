@@ -112,7 +112,13 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
 
   async #start(): Promise<void> {
     this.#work.start();
-    await this.#shards.start();
+    try {
+      await this.#shards.start();
+    } catch (error) {
+      this.#starting = undefined;
+      await this.#work.stop();
+      throw error;
+    }
   }
 
   async #stop(): Promise<void> {

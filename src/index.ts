@@ -1,0 +1,13 @@
+/**
+ * The core of tenure: who may act now, and how everyone else is refused. It loads no store and no client; choose a
+ * store from `tenure/redis`, `tenure/postgres` or `tenure/memory`.
+ */
+export * from './coordinators/index.js';
+export * from './errors/index.js';
+export type { EventSource, Unsubscribe } from './events/index.js';
+export * from './fences/index.js';
+export * from './leases/index.js';
+export * from './shards/index.js';
+export * from './streams/index.js';
+export type { BackoffOptions, Instant, Runtime, Timer, TimerOptions } from './time/index.js';
+export { realRuntime } from './time/index.js';

@@ -1,0 +1,24 @@
+export type {
+  InstallRequest,
+  InstallResult,
+  PublishRequest,
+  PublishResult,
+  SealResult,
+  ShardBacklog,
+  StaleToken,
+  StepRequest,
+  StepResult,
+  StoredMessage,
+  StreamPromises,
+  StreamStore,
+} from './contract.js';
+export type { Receipt } from './lanes.js';
+export type { OutgoingMessage } from './outgoing.js';
+export { type MovePinOptions, movePin, type PinMove } from './pin-move.js';
+export {
+  type Backlog,
+  type PublishOptions,
+  Topic,
+  type TopicOptions,
+} from './topic.js';
+export * from './worker/index.js';
