@@ -1,8 +1,9 @@
 /**
  * What tests of a program on tenure, and of a coordinator of one's own, can use: virtual time, and the suites that every
- * coordinator and every fence has to pass. Needs no test framework and works with any.
+ * coordinator, fence and stream store has to pass. Needs no test framework and works with any.
  */
 export * from './coordinators/conformance/index.js';
 export * from './fences/conformance/index.js';
+export * from './streams/conformance/index.js';
 export type { Instant, Runtime, Timer, TimerOptions } from './time/index.js';
 export { VirtualRuntime, type VirtualRuntimeOptions } from './time/virtual.js';

@@ -10,13 +10,20 @@ import { realRuntime } from '../../../src/time/index.js';
 import { FaultProxy } from '../../support/proxy.js';
 import type { RedisServer } from '../../support/servers/index.js';
 
-/** Real stores on a real server, each behind a proxy of its own; a namespace per case. */
-export function redisStreamTarget(name: string, server: () => RedisServer): StreamTarget {
+/**
+ * Real stores on a real server, each behind a proxy of its own; a namespace per case. `login` is `user:password@`, or
+ * nothing.
+ */
+export function redisStreamTarget(
+  name: string,
+  server: () => RedisServer,
+  login = '',
+): StreamTarget {
   return {
     name,
     promises: redisStreams('redis://unused', { topic: 'unused' }).promises,
     impossible: { stepClock: 'the wall clock of a real server is that of the machine' },
-    create: async () => new RedisStreamSubject(server()),
+    create: async () => new RedisStreamSubject(server(), login),
   };
 }
 
@@ -29,12 +36,14 @@ class RedisStreamSubject implements StreamSubject {
   readonly largestPayloadBytes = 128 * 1024;
   readonly controls: Partial<StreamControls>;
   readonly #server: RedisServer;
+  readonly #login: string;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #stores = new Map<StreamStore, FaultProxy>();
   readonly #admin: Redis;
 
-  constructor(server: RedisServer) {
+  constructor(server: RedisServer, login: string) {
     this.#server = server;
+    this.#login = login;
     this.#admin = new Redis(server.url);
     this.#admin.on('error', () => {});
     this.controls = this.#controls();
@@ -42,7 +51,7 @@ class RedisStreamSubject implements StreamSubject {
 
   async connect(): Promise<StreamStore> {
     const proxy = await FaultProxy.start(this.#server.port);
-    const store = redisStreams(`redis://127.0.0.1:${proxy.port}`, {
+    const store = redisStreams(`redis://${this.#login}127.0.0.1:${proxy.port}`, {
       namespace: this.#namespace,
       topic: 'orders',
       largestPayloadBytes: this.largestPayloadBytes,
