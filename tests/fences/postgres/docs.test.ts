@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { migrationSql } from '../../../src/fences/postgres/index.js';
+import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
+import { prepare, runSql } from './subject.js';
+
+const root = join(import.meta.dirname, '../../..');
+const page = readFileSync(join(root, 'docs/fencing.md'), 'utf8');
+
+function blocks(language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
+  return [...page.matchAll(pattern)].map(([, code]) => code ?? '');
+}
+
+let database: FreshDatabase;
+
+beforeAll(async () => {
+  database = await freshPostgresDatabase(inject('postgresUrl'));
+});
+
+afterAll(async () => await database.drop());
+
+describe('docs/fencing.md', () => {
+  it('holds a program that prints what the page says', async () => {
+    const program = blocks('js')
+      .join('\n')
+      .replace(/'(tenure(?:\/\w+)?)'/g, (_, name) => `'${source(name)}'`);
+    const hooks = pathToFileURL(join(root, 'tests/support/typescript-hooks.mjs'));
+    const register = `import { register } from 'node:module'; register('${hooks}');`;
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [
+        ...['--import', `data:text/javascript,${encodeURIComponent(register)}`],
+        ...['--input-type=module', '--eval', program],
+      ],
+      { cwd: root, env: { ...process.env, DATABASE_URL: database.url } },
+    );
+    expect(stderr).toBe('');
+    expect(stdout).toBe(blocks('text')[0]);
+  });
+
+  it('shows the SQL that is run, and privileges that can be granted', async () => {
+    const [tables, grants = ''] = blocks('sql');
+    expect(tables).toBe(migrationSql());
+    await prepare(database.url);
+    await runSql(database.url, `BEGIN; CREATE ROLE writer; ${grants} ROLLBACK`);
+  });
+});
+
+/** The module of this project that a package path stands for. */
+function source(specifier: string): string {
+  const entry = specifier === 'tenure' ? 'index' : specifier.slice('tenure/'.length);
+  return pathToFileURL(join(root, 'src', `${entry}.ts`)).href;
+}
