@@ -73,7 +73,7 @@ export class Scene {
   }
 
   /**
-   * Expects the call to settle within `timeoutMs` without an answer.
+   * Lets `timeoutMs` pass, and expects that the call settled within it, without an answer.
    *
    * @returns whether the error leaves open that the request was executed.
    */
@@ -82,32 +82,54 @@ export class Scene {
     timeoutMs: number,
     what: string,
   ): Promise<'unknown' | 'not-executed'> {
-    const startedAt = this.subject.runtime.now();
-    const error = await this.subject.until(
-      call.then(
-        () => assert.fail(`${what} was answered, though nothing could be`),
-        (reason: unknown) => reason,
-      ),
-    );
-    const tookMs = elapsedMs(startedAt, this.subject.runtime.now());
-    const limitMs = timeoutMs + this.subject.timerSlackMs;
-    assert.ok(tookMs <= limitMs, `${what} took ${tookMs} ms; it had ${timeoutMs} ms`);
-    if (error instanceof OutcomeUnknownError) return 'unknown';
-    assert.ok(
-      error instanceof UnreachableError,
-      `${what} failed with ${error}, which is neither OutcomeUnknownError nor UnreachableError`,
-    );
-    return 'not-executed';
+    const [verdict] = await this.allUnanswered([{ call, timeoutMs, what }]);
+    return verdict as 'unknown' | 'not-executed';
+  }
+
+  /** The same for calls that were made at the same time, just now. */
+  async allUnanswered(
+    calls: readonly { call: Promise<unknown>; timeoutMs: number; what: string }[],
+  ): Promise<('unknown' | 'not-executed')[]> {
+    const { runtime, timerSlackMs } = this.subject;
+    const startedAt = runtime.now();
+    const ends = calls.map(({ call }) => {
+      const end: { error?: unknown; tookMs: number } = { tookMs: Number.POSITIVE_INFINITY };
+      const settle = (error?: unknown) => {
+        end.error = error;
+        end.tookMs = elapsedMs(startedAt, runtime.now());
+      };
+      call.then(() => settle(), settle);
+      return end;
+    });
+    const longestMs = Math.max(...calls.map(({ timeoutMs }) => timeoutMs));
+    await this.subject.advance(longestMs + timerSlackMs);
+    return calls.map(({ timeoutMs, what }, index) => {
+      const { error, tookMs } = ends[index] as (typeof ends)[number];
+      assert.ok(
+        tookMs <= timeoutMs + timerSlackMs,
+        `${what} had ${timeoutMs} ms and ${tookMs === Number.POSITIVE_INFINITY ? 'did not settle' : `took ${tookMs} ms`}`,
+      );
+      if (error instanceof OutcomeUnknownError) return 'unknown';
+      assert.ok(
+        error instanceof UnreachableError,
+        `${what} should be unknown or unreachable: ${error ?? 'it was answered'}`,
+      );
+      return 'not-executed';
+    });
   }
 
   /** Waits for a state that may take a moment, such as a wake or a new connection. */
-  async eventually(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-    const stepMs = this.ttlMs / 20;
-    for (let waitedMs = 0; waitedMs <= this.ttlMs * patienceTtls; waitedMs += stepMs) {
+  async eventually(
+    what: string,
+    isSo: () => boolean | Promise<boolean>,
+    limitMs = this.ttlMs * patienceTtls,
+  ): Promise<void> {
+    const stepMs = Math.min(limitMs / 10, this.ttlMs / 20);
+    for (let waitedMs = 0; waitedMs <= limitMs; waitedMs += stepMs) {
       if (await isSo()) return;
       await this.subject.advance(stepMs);
     }
-    assert.fail(`${what} did not come about within ${patienceTtls} ttls`);
+    assert.fail(`${what} did not come about within ${limitMs} ms`);
   }
 
   /** Ends the disturbance and waits until the client gets answers again. */

@@ -68,14 +68,7 @@ export const closingCases = [
       const pending = ann.acquire(scene.newName());
       pending.catch(() => undefined);
       await scene.subject.until(ann.client.close());
-      const settled = pending.then(
-        () => assert.fail('a hanging call was answered'),
-        () => undefined,
-      );
-      const startedAt = scene.subject.runtime.now();
-      await scene.subject.until(settled);
-      const tookMs = scene.subject.runtime.now().monotonicMs - startedAt.monotonicMs;
-      assert.ok(tookMs <= scene.call.timeoutMs + scene.subject.timerSlackMs);
+      await scene.unanswered(pending, scene.call.timeoutMs, 'a call under way');
     },
     { needs: ['hang'] },
   ),
@@ -112,9 +105,11 @@ export const closingCases = [
       await scene.disturb('hang', bob.client);
       bob.acquire(name).catch(() => undefined);
       await scene.subject.until(Promise.all([ann.client.close(), bob.client.close()]));
+      // Sockets may take a moment to close; but a timer that merely runs out in the end was left behind.
       await scene.eventually(
         'an end of everything that was open',
         async () => (await scene.control('pendingCount')()) === 0,
+        scene.call.timeoutMs / 4,
       );
     },
     { needs: ['hang', 'pendingCount'] },

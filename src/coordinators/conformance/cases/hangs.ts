@@ -45,14 +45,12 @@ export const hangCases = [
       await scene.disturb('hang', ann.client);
       const { timeoutMs } = scene.call;
       const shares = [1, 0.5, 0.75, 0.25];
-      await Promise.all(
-        shares.map((share) =>
-          scene.unanswered(
-            ann.acquire(scene.newName(), { timeoutMs: timeoutMs * share }),
-            timeoutMs * share,
-            `a call with ${share} of the timeout`,
-          ),
-        ),
+      await scene.allUnanswered(
+        shares.map((share) => ({
+          call: ann.acquire(scene.newName(), { timeoutMs: timeoutMs * share }),
+          timeoutMs: timeoutMs * share,
+          what: `a call with ${share} of the timeout`,
+        })),
       );
     },
     { needs: ['hang'] },

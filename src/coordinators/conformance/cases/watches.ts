@@ -67,6 +67,28 @@ export const watchCases = [
       going.stop();
     },
   ),
+
+  defineCase(
+    'watches/connection-lost',
+    'a client is told when its connection was lost, unless it has taken that back',
+    async (scene) => {
+      const { client } = await scene.actor('ann');
+      let lostCount = 0;
+      let unwantedCount = 0;
+      client.onConnectionLost(() => {
+        lostCount += 1;
+      });
+      const takeBack = client.onConnectionLost(() => {
+        unwantedCount += 1;
+      });
+      takeBack();
+      takeBack();
+      await scene.control('restartKeepingData')();
+      await scene.eventually('word of the lost connection', () => lostCount > 0);
+      assert.equal(unwantedCount, 0, 'who took it back is not told');
+    },
+    { needs: ['restartKeepingData'] },
+  ),
 ];
 
 function watch(actor: Actor, group: string): { names: (string | undefined)[]; stop: () => void } {

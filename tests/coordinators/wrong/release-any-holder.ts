@@ -1,0 +1,17 @@
+import { replacing, type WrongCoordinator } from './wrong.js';
+
+export const releaseAnyHolder: WrongCoordinator = {
+  mistake: 'releases a lease in the right term for whoever asks',
+  rejectedBy: 'releases/other-holder',
+  wrap: (honest, store) =>
+    replacing(honest, {
+      release: (requests, call) =>
+        honest.release(
+          requests.map((request) => {
+            const record = store.records.get(request.name);
+            return record?.kind === 'lease' ? { ...request, holder: record.holder } : request;
+          }),
+          call,
+        ),
+    }),
+};
