@@ -1,0 +1,46 @@
+import {
+  OptionError,
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../errors/index.js';
+
+/** What a script can tell from the exit status. From 64 on they are those of the BSD `sysexits.h`. */
+export const exitStatus = {
+  success: 0,
+  /** It ran, and what it checked does not hold. */
+  failedVerdict: 1,
+  /** Unknown command or option, or a value that is refused. */
+  usage: 64,
+  /** The store cannot be reached, or does not answer in time. */
+  unavailable: 69,
+  /** A bug of ours. */
+  internal: 70,
+  /** The store answers, but cannot keep what would be promised on it. */
+  misconfigured: 78,
+  /** Ctrl-C: 128 and the number of the signal. */
+  interrupted: 130,
+} as const;
+
+export function exitStatusOf(error: unknown): number {
+  if (error instanceof InterruptedError) return exitStatus.interrupted;
+  if (error instanceof OptionError) return exitStatus.usage;
+  if (error instanceof StoreMisconfiguredError) return exitStatus.misconfigured;
+  if (
+    error instanceof UnreachableError ||
+    error instanceof OutcomeUnknownError ||
+    error instanceof StoreRefusedError
+  ) {
+    return exitStatus.unavailable;
+  }
+  return exitStatus.internal;
+}
+
+/** A person or a supervisor asked us to stop. */
+export class InterruptedError extends Error {
+  constructor(signal: string) {
+    super(`stopped by ${signal}`);
+    this.name = 'InterruptedError';
+  }
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { exitStatus } from './exit-status.js';
+import { reportFailure } from './failure.js';
+import { addSelftest } from './selftest/command.js';
+import { terminal } from './terminal.js';
+import { packageVersion } from './version.js';
+
+const help = `
+Examples:
+  tenure demo                                  watch ownership change hands, in half a minute
+  tenure selftest --url redis://localhost      check that the promises hold on your store
+
+Exit status: 0 success, 1 a verdict that failed, 64 usage, 69 store unreachable,
+78 store misconfigured.`;
+
+/** Runs a command's body; a failure is reported here, once, and becomes the exit status. */
+async function run(
+  command: string,
+  targets: readonly string[],
+  body: () => Promise<number>,
+): Promise<void> {
+  try {
+    process.exitCode = await body();
+  } catch (error) {
+    process.exitCode = reportFailure(terminal, command, error, targets);
+  }
+}
+
+const program = new Command('tenure')
+  .description('Safe ownership among processes: who may act now, and how everyone else is refused.')
+  .version(packageVersion())
+  .addHelpText('after', help)
+  .showHelpAfterError('(--help lists commands and options)')
+  .exitOverride();
+addSelftest(program, terminal, run);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  // Asked for help or the version: 0. Everything else the parser objects to is usage.
+  process.exitCode = error.exitCode === 0 ? exitStatus.success : exitStatus.usage;
+}

@@ -1,0 +1,47 @@
+import type { Coordinator } from '../../coordinators/index.js';
+import type { MemoryFence } from '../../fences/memory/index.js';
+import type { StreamStore } from '../../streams/contract.js';
+import type { MessageHandler } from '../../streams/worker/index.js';
+
+/** One question, asked of the real library on a real store. */
+export interface Check {
+  /** For reports, and for the names of what it stores. */
+  readonly name: string;
+  /** What must hold, in one line. */
+  readonly claim: string;
+  run(bench: Bench): Promise<Finding>;
+}
+
+/** What a check saw. */
+export interface Finding {
+  readonly passed: boolean;
+  /** The numbers it was judged by, one fact each. */
+  readonly figures: readonly string[];
+}
+
+/**
+ * What a check works with. Everything a worker would use may be sabotaged; `observer` never is, since it is the eye of
+ * the one who judges.
+ */
+export interface Bench {
+  /** Names of leases and topics of this check begin with it, so that checks may run side by side. */
+  readonly name: string;
+  readonly observer: Coordinator;
+  /** A worker's client of the coordinator; closed with the bench. */
+  openCoordinator(): Coordinator;
+  /** A worker's or publisher's client of the check's topic; closed with the bench. */
+  openStreams(): StreamStore;
+  /** A fence and the resource it guards, of this check's own. */
+  readonly fence: MemoryFence;
+  handlerOf<Payload>(handler: MessageHandler<Payload>): MessageHandler<Payload>;
+}
+
+/** The clock of production, ten times as fast: a lease of 3 s, renewed every second. */
+export const ttlMs = 3_000;
+export const renewEveryMs = ttlMs / 3;
+/** Leases that carry it behave as those of production do, in a tenth of the time. */
+export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: 500 };
+/** How far timers and a busy machine may be late without a claim being wrong. */
+export const toleranceMs = 250;
+/** A call of the judge himself: his patience proves nothing. */
+export const observerCall = { timeoutMs: 2_000 };

@@ -1,0 +1,73 @@
+import type { Stores } from '../stores.js';
+import { createBench } from './bench.js';
+import { type Check, observerCall } from './check.js';
+import { exclusion } from './checks/exclusion.js';
+import { loss } from './checks/loss.js';
+import { order } from './checks/order.js';
+import { refusal } from './checks/refusal.js';
+import { spread } from './checks/spread.js';
+import type { Sabotage } from './sabotage.js';
+
+const checks: readonly Check[] = [spread, exclusion, loss, order, refusal];
+
+export interface CheckResult {
+  readonly name: string;
+  readonly claim: string;
+  readonly passed: boolean;
+  readonly figures: readonly string[];
+}
+
+/**
+ * Runs all checks and reports each, in their order, as soon as it and those before it are done.
+ *
+ * The first one is a burst of work for the processor and the store, which would make the timing of the others lie; they
+ * mostly wait, so they run side by side.
+ *
+ * @throws the errors of the store, if it cannot be reached at all.
+ */
+export async function runChecks(
+  stores: Stores,
+  sabotages: readonly Sabotage[],
+  report: (result: CheckResult, number: number) => void,
+): Promise<CheckResult[]> {
+  const observer = stores.openCoordinator();
+  try {
+    await observer.read(['reachable'], observerCall);
+    const runOne = (check: Check) => runCheck(check, stores, observer, sabotages);
+    const running: Promise<CheckResult>[] = [];
+    const results: CheckResult[] = [];
+    for (const check of checks) {
+      const result = runOne(check);
+      running.push(result);
+      if (check === spread) await result;
+    }
+    for (const result of running) {
+      results.push(await result);
+      report(results[results.length - 1] as CheckResult, results.length);
+    }
+    return results;
+  } finally {
+    await observer.close();
+    await stores.erase();
+  }
+}
+
+async function runCheck(
+  check: Check,
+  stores: Stores,
+  observer: ReturnType<Stores['openCoordinator']>,
+  sabotages: readonly Sabotage[],
+): Promise<CheckResult> {
+  const { name, claim } = check;
+  const bench = createBench(name, stores, observer, sabotages);
+  try {
+    const { passed, figures } = await check.run(bench);
+    return { name, claim, passed, figures };
+  } catch (error) {
+    // The others still have something to say.
+    const message = error instanceof Error ? error.message : String(error);
+    return { name, claim, passed: false, figures: [`could not be carried out: ${message}`] };
+  } finally {
+    await bench.close();
+  }
+}

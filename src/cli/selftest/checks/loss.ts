@@ -1,0 +1,70 @@
+import { type Lease, Leases } from '../../../leases/index.js';
+import { elapsedMs, realRuntime, sleep } from '../../../time/index.js';
+import {
+  type Bench,
+  type Check,
+  type Finding,
+  observerCall,
+  renewEveryMs,
+  timing,
+  toleranceMs,
+} from '../check.js';
+
+/** The item is half done when the next renewal is due, and would end well after it. */
+const itemMs = renewEveryMs * 2;
+
+export const loss: Check = {
+  name: 'loss',
+  claim: 'a lease that changed hands behind its owner is let go at the next renewal',
+  run: changeHands,
+};
+
+async function changeHands(bench: Bench): Promise<Finding> {
+  const name = `${bench.name}/shard`;
+  const a = new Leases(bench.openCoordinator(), { ...timing, id: 'A' });
+  const b = new Leases(bench.openCoordinator(), { ...timing, id: 'B' });
+  try {
+    const lease = await a.acquire(name);
+    if (lease === undefined) return { passed: false, figures: ['A was not granted the lease'] };
+    const written: string[] = [];
+    const item = workOnItem(lease, written);
+    const ended = endOf(lease);
+    await bench.observer.release([lease], observerCall);
+    const changedAt = realRuntime.now();
+    const successor = await b.acquire(name);
+    const noticedMs = await Promise.race([
+      ended.then(() => elapsedMs(changedAt, realRuntime.now())),
+      sleep(realRuntime, itemMs).then(() => undefined),
+    ]);
+    await item;
+    const record = (await bench.observer.read([name], observerCall))[0];
+    const isStillB = record?.state === 'held' && record.term === successor?.term;
+    return {
+      passed:
+        noticedMs !== undefined &&
+        noticedMs <= renewEveryMs + toleranceMs &&
+        lease.endReason === 'superseded' &&
+        written.length === 0 &&
+        isStillB,
+      figures: [
+        noticedMs === undefined
+          ? `A still believes after ${itemMs} ms (state ${lease.state})`
+          : `A let go after ${Math.round(noticedMs)} ms (${lease.endReason}), renewals every ${renewEveryMs} ms`,
+        `the store ${isStillB ? 'still names B' : 'does not name B any more'}`,
+        `${written.length} half-finished items written`,
+      ],
+    };
+  } finally {
+    await Promise.all([a.close(), b.close()]);
+  }
+}
+
+/** As a handler should be: it waits with the signal and asks the lease before it writes. No fence helps it. */
+async function workOnItem(lease: Lease, written: string[]): Promise<void> {
+  await sleep(realRuntime, itemMs, lease.signal);
+  if (lease.state === 'held') written.push(lease.name);
+}
+
+function endOf({ signal }: Lease): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+}

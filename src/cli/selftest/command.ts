@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { type Command, Option } from 'commander';
+import { exitStatus } from '../exit-status.js';
+import { defaultUrl, openStores } from '../stores.js';
+import { narrationAside, type Terminal } from '../terminal.js';
+import { runChecks } from './checks.js';
+import { announce, reportAsJson, reportCheck, reportVerdict } from './report.js';
+import { parseSabotage, sabotageNames } from './sabotage.js';
+
+interface SelftestOptions {
+  readonly url: string;
+  readonly sabotage?: string;
+  readonly output: 'text' | 'json';
+}
+
+const examples = `
+Examples:
+  tenure selftest                              in memory, in a few seconds
+  tenure selftest --url redis://localhost      the same five checks on a Redis server
+  tenure selftest --sabotage no-fence          see that a missing fence is noticed
+  tenure selftest -o json                      the verdict for a program`;
+
+/** `tenure selftest`. `run` reports failures and sets the exit status. */
+export function addSelftest(
+  program: Command,
+  terminal: Terminal,
+  run: (command: string, targets: readonly string[], body: () => Promise<number>) => Promise<void>,
+): void {
+  program
+    .command('selftest')
+    .summary('check that the promises hold on this machine and store')
+    .description(
+      'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second) and exits with 1 if one does not hold. What it stores has a namespace of its own and is removed at the end.',
+    )
+    .option('--url <url>', 'memory:, redis:// or rediss:// store to check', defaultUrl)
+    .option('--sabotage <name>', `break one layer: ${sabotageNames.join(', ')}, all`)
+    .addOption(
+      new Option('-o, --output <format>', 'how the verdict is printed')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .addHelpText('after', examples)
+    .action((options: SelftestOptions) =>
+      run('selftest', [options.url], () => selftest(options, terminal)),
+    );
+}
+
+async function selftest(options: SelftestOptions, terminal: Terminal): Promise<number> {
+  const sabotages = parseSabotage(options.sabotage);
+  const stores = await openStores(options.url, `selftest-${randomBytes(6).toString('hex')}`);
+  const asJson = options.output === 'json';
+  const voice = asJson ? narrationAside(terminal) : terminal;
+  announce(voice, stores.address, sabotages);
+  const results = await runChecks(stores, sabotages, (result, number) =>
+    reportCheck(voice, result, number),
+  );
+  reportVerdict(voice, results, sabotages);
+  if (asJson) reportAsJson(terminal, stores.address, sabotages, results);
+  return results.every(({ passed }) => passed) ? exitStatus.success : exitStatus.failedVerdict;
+}

@@ -1,0 +1,40 @@
+import { styleText } from 'node:util';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Two streams with one meaning each: what was asked for goes to `stdout`, everything else to `stderr`. */
+export interface Terminal {
+  /** A line of the answer. */
+  print(line?: string): void;
+  /** A line about the answer: progress, warnings, failures. */
+  note(line?: string): void;
+  /** Styled as long as a person looks at the answer: not into a file or pipe, and not under `NO_COLOR`. */
+  style(format: Format, text: string): string;
+}
+
+export const terminal: Terminal = {
+  print: (line = '') => write(process.stdout, line),
+  note: (line = '') => write(process.stderr, line),
+  style: (format, text) => (isStyled() ? styleText(format, text, { validateStream: false }) : text),
+};
+
+function isStyled(): boolean {
+  return process.stdout.isTTY && process.stdout.hasColors();
+}
+
+/** The answer is data for a program, so what people read moves to the other stream. */
+export function narrationAside(inner: Terminal): Terminal {
+  return { ...inner, print: inner.note, style: (_format, text) => text };
+}
+
+function write(stream: NodeJS.WriteStream, line: string): void {
+  stream.write(`${line}\n`);
+}
+
+/** Whoever read us has gone (`tenure demo | head`): nobody is left to tell, so stop as if interrupted. */
+export function onReaderGone(stop: () => void): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    stop();
+  });
+}
