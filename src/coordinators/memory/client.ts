@@ -4,7 +4,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
-import type { Unsubscribe } from '../../events/index.js';
+import { Emitter, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { LinkOperation, MemoryLink } from './link.js';
 import type { MemoryStore } from './store.js';
@@ -86,14 +86,16 @@ export class MemoryClient {
 
   watch(group: string, wake: Wake): Unsubscribe {
     this.throwIfClosed();
-    let isWatching = true;
+    // An emitter per watch: what `wake` throws must reach neither the link nor another watch.
+    const emitter = new Emitter<{ wake: string | undefined }>();
+    const silence = emitter.on('wake', wake);
     const leave = this.#store.watch(group, (name) => {
-      this.#link.carry({ direction: 'reply', operation: 'watch' }, () => {
-        if (isWatching) wake(name);
-      });
+      this.#link.carry({ direction: 'reply', operation: 'watch' }, () =>
+        emitter.emit('wake', name),
+      );
     });
     const unsubscribe = () => {
-      isWatching = false;
+      silence();
       leave();
       this.#watches.delete(unsubscribe);
     };

@@ -1,4 +1,4 @@
-import { Emitter, type Unsubscribe } from '../../events/index.js';
+import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
 import { groupOf } from '../names.js';
 
@@ -13,7 +13,7 @@ export class Watchers {
   readonly #runtime: Runtime;
   readonly #untilNextExpiryMs: () => number;
   readonly #onExpiry: () => void;
-  readonly #watches = new Set<{ group: string; emitter: Emitter<{ wake: string | undefined }> }>();
+  readonly #watches = new Set<{ readonly group: string; readonly wake: Wake }>();
   #timer: Timer | undefined;
 
   constructor(runtime: Runtime, untilNextExpiryMs: () => number, onExpiry: () => void) {
@@ -23,9 +23,7 @@ export class Watchers {
   }
 
   add(group: string, wake: Wake): Unsubscribe {
-    const emitter = new Emitter<{ wake: string | undefined }>();
-    emitter.on('wake', wake);
-    const watch = { group, emitter };
+    const watch = { group, wake };
     this.#watches.add(watch);
     this.rearm();
     return () => {
@@ -38,7 +36,7 @@ export class Watchers {
   wake(name: string | undefined): void {
     const group = name === undefined ? undefined : groupOf(name);
     for (const watch of [...this.#watches]) {
-      if (group === undefined || watch.group === group) watch.emitter.emit('wake', name);
+      if (group === undefined || watch.group === group) watch.wake(name);
     }
   }
 
