@@ -65,6 +65,7 @@ export function balance(
     else targets.set(shard.shard, shard.owner);
   }
   for (const { id } of inOrder) pool.push(...surplusOf(id, owned, quotas));
+  for (const { shard } of pool) targets.delete(shard);
   pool.sort((a, b) => a.shard - b.shard);
   return { quotas, targets, ...dealPool(inOrder, owned, quotas, pool, targets) };
 }

@@ -1,4 +1,7 @@
+import type { LeaseRecord } from '../coordinators/index.js';
+import { OutcomeUnknownError, type TenureError } from '../errors/index.js';
 import type { Lease, Leases } from '../leases/index.js';
+import { sleep } from '../time/index.js';
 import type { MemberState } from './balance.js';
 import { formatMemberMetadata, MemberIdTakenError } from './members.js';
 import { memberLeaseName } from './work.js';
@@ -44,6 +47,17 @@ export class Membership {
     if (this.term !== undefined && this.#lease !== undefined) this.#lease.metadata = this.#metadata;
   }
 
+  /** Resolves when the next renewal is confirmed, which carries a new state; or when it should have been. */
+  async whenTold(): Promise<void> {
+    const { runtime, timing, events } = this.#leases;
+    const told = new AbortController();
+    const unsubscribe = events.on('renewal', ({ error }) => {
+      if (error === undefined) told.abort();
+    });
+    await sleep(runtime, timing.attemptTimeoutMs, told.signal);
+    unsubscribe();
+  }
+
   /**
    * Registers. If the id is taken, waits until the lease of the other would expire, since that may be a former
    * incarnation of this very process.
@@ -60,17 +74,21 @@ export class Membership {
   }
 
   /**
-   * Registers again if the lease was lost, without waiting.
+   * Registers again if the lease was lost, without waiting; `true` if it had to.
    *
    * @throws {MemberIdTakenError} if somebody else has the id now; errors of the store as `Leases.acquire`.
    */
-  async ensure(): Promise<void> {
-    if (this.term !== undefined) return;
-    const lease = await this.#leases.acquire(this.#name, { metadata: this.#metadata });
-    if (lease === undefined) throw new MemberIdTakenError(this.#group, this.id);
+  async ensure(): Promise<boolean> {
+    if (this.term !== undefined) return false;
+    const metadata = this.#metadata;
+    const [outcome] = await this.#leases.acquireMany([this.#name], { metadata });
+    if (outcome?.outcome === 'failed') throw outcome.error;
+    if (outcome?.outcome !== 'granted') throw this.#refused(outcome?.current);
+    const { lease } = outcome;
     this.#lease = lease;
     // The state may have changed while the request was on its way.
-    if (lease.metadata !== this.#metadata) lease.metadata = this.#metadata;
+    if (metadata !== this.#metadata) lease.metadata = this.#metadata;
+    return true;
   }
 
   /**
@@ -90,6 +108,14 @@ export class Membership {
   async leave(): Promise<void> {
     await this.#lease?.release();
     this.#lease = undefined;
+  }
+
+  #refused(current: LeaseRecord | undefined): TenureError {
+    if (current?.state !== 'held' || !current.holder.equals(this.#leases.holder))
+      return new MemberIdTakenError(this.#group, this.id);
+    return new OutcomeUnknownError(
+      `"${this.id}" is still registered in "${this.#group}" by a request of its own that had no answer; it is being taken back, then tried again.`,
+    );
   }
 
   get #name(): string {

@@ -14,6 +14,8 @@ export interface OwnershipContext {
   readonly options: ResolvedShardWorkerOptions;
   readonly emitter: Emitter<ShardWorkerEvents>;
   readonly successorOf: SuccessorOf;
+  /** Resolves when the others can know that this worker takes nothing for now. */
+  readonly tellUnready: () => Promise<void>;
   /** The plan may have become wrong. */
   readonly wake: () => void;
 }
@@ -137,6 +139,8 @@ export class Ownership {
   async #beginFailed(holdings: readonly Holding[], error: unknown): Promise<void> {
     this.readiness.beginFailed();
     this.#context.emitter.emit('error', { error, during: 'begin' });
+    // Before they are free: the release wakes the others, who would leave these shards to us if they did not know.
+    await this.#context.tellUnready();
     this.#context.wake();
     await this.#context.options.leases.releaseMany(holdings.map(({ lease }) => lease));
     for (const holding of holdings) this.#released(holding, 'begin-failed');

@@ -41,8 +41,11 @@ export class Planner {
       successorOf: (shard) => {
         const target = this.#targets.get(shard);
         if (target === undefined) return undefined;
-        return this.#isSelf(target) ? 'self' : { id: target };
+        if (!this.#isSelf(target)) return { id: target };
+        // A plan from before we began to leave.
+        return this.#isLeaving ? undefined : 'self';
       },
+      tellUnready: () => this.#tellUnready(),
       wake,
     });
   }
@@ -63,7 +66,7 @@ export class Planner {
     await this.#stayRegistered();
     this.#step = 'plan';
     const shards = await this.#shards();
-    const fleet = await this.#look(shards);
+    const fleet = await this.#lookAsMember(shards);
     await this.ownership.observe(fleet);
     this.#updateState();
     const plan = this.#plan(fleet);
@@ -77,7 +80,8 @@ export class Planner {
   async #stayRegistered(): Promise<void> {
     this.#step = 'register';
     try {
-      await this.#membership.ensure();
+      const isNew = await this.#membership.ensure();
+      if (isNew) await this.#membership.ring();
     } catch (error) {
       if (!(error instanceof MemberIdTakenError)) throw error;
       // Not a member: the pass goes on, claims nothing, and drains what is planned for others, which is everything.
@@ -108,6 +112,16 @@ export class Planner {
     }
   }
 
+  /** If the store does not show us although we hold the lease, its record is gone: we join anew, and look again. */
+  async #lookAsMember(shards: readonly number[]): Promise<Fleet> {
+    const fleet = await this.#look(shards);
+    const { lease, term } = this.#membership;
+    if (term === undefined || fleet.members.some((member) => member.term === term)) return fleet;
+    lease?.supersede();
+    await this.#stayRegistered();
+    return this.#look(shards);
+  }
+
   async #look(shards: readonly number[]): Promise<Fleet> {
     const { leases, group, shardCount } = this.#options;
     const fleet = await readFleet(leases.coordinator, {
@@ -123,6 +137,11 @@ export class Planner {
         throw shardCountMismatch(member.id, member.shardCount, shardCount);
     }
     return fleet;
+  }
+
+  async #tellUnready(): Promise<void> {
+    this.#updateState();
+    await this.#membership.whenTold();
   }
 
   #updateState(): void {

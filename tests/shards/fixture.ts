@@ -143,7 +143,9 @@ export class FleetFixture {
   }
 
   /** Starts one after the other, each into a fleet that has settled. */
-  async start(...ids: string[]): Promise<FleetProcess[]> {
+  async start<const Ids extends readonly string[]>(
+    ...ids: Ids
+  ): Promise<{ -readonly [Index in keyof Ids]: FleetProcess }> {
     const started: FleetProcess[] = [];
     for (const id of ids) {
       const process = this.process(id);
@@ -151,11 +153,12 @@ export class FleetFixture {
       await this.runtime.advance(500);
       started.push(process);
     }
-    return started;
+    return started as { -readonly [Index in keyof Ids]: FleetProcess };
   }
 
-  /** Closes everything; nothing may be left. */
+  /** Closes everything, crashed processes too; nothing may be left. */
   async close(): Promise<void> {
+    for (const process of this.processes) process.thaw();
     await this.runtime.advanceUntil(Promise.all(this.processes.map(({ close }) => close())));
     await this.observer.close();
   }
@@ -167,6 +170,14 @@ export class FleetFixture {
     await this.runtime.settle();
     const records = await reading;
     return records.map((record) => (record?.state === 'held' ? record.holder.id : undefined));
+  }
+
+  /** Shards of running processes that nobody works on, or more than one. */
+  misplaced(shardCount = 256): number[] {
+    const counts = new Array<number>(shardCount).fill(0);
+    for (const { work } of this.processes)
+      for (const shard of work.active.keys()) counts[shard] = (counts[shard] ?? 0) + 1;
+    return counts.flatMap((count, shard) => (count === 1 ? [] : [shard]));
   }
 
   async ownedCounts(shardCount = 256): Promise<Record<string, number>> {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FleetFixture, numbersOf } from './fixture.js';
+import { FleetFixture, group, numbersOf } from './fixture.js';
+
+const hourMs = 3_600_000;
 
 describe('a fleet of shard workers', () => {
   let fleet: FleetFixture;
@@ -15,31 +17,112 @@ describe('a fleet of shard workers', () => {
 
   it('has one worker own all 256 shards', async () => {
     const [a] = await fleet.start('a');
-    await fleet.runtime.settle();
-    expect(a?.worker.owned.map(({ shard }) => shard)).toEqual([...Array(256).keys()]);
-    expect(a?.work.active.size).toBe(256);
-    expect(a?.work.beginCount).toBe(1);
-    expect(a?.events.claimed.map(({ shards }) => shards.length)).toEqual([256]);
-    expect(a?.events.takenOver).toEqual([]);
+    expect(numbersOf(a.worker.owned)).toEqual([...Array(256).keys()]);
+    expect(a.worker.owned.every(({ term, lease }) => term === lease.term)).toBe(true);
+    expect(a.work.beginCount).toBe(1);
+    expect(a.events.claimed.map(({ shards }) => shards.length)).toEqual([256]);
+    expect(a.events.takenOver).toEqual([]);
     expect(await fleet.ownedCounts()).toEqual({ a: 256 });
+    expect(fleet.misplaced()).toEqual([]);
   });
 
-  it('moves exactly 128 shards to a second worker, without waiting for a sweep', async () => {
+  it('moves exactly 128 shards to a second worker, without waiting for a sweep or an expiry', async () => {
     const [a, b] = await fleet.start('a', 'b');
-    await fleet.runtime.advance(500);
     expect(await fleet.ownedCounts()).toEqual({ a: 128, b: 128 });
-    expect(a?.events.handedOff).toHaveLength(128);
-    const shared = numbersOf(a?.worker.owned ?? []).filter((shard) => b?.work.active.has(shard));
-    expect(shared).toEqual([]);
-    expect((a?.work.active.size ?? 0) + (b?.work.active.size ?? 0)).toBe(256);
-    expect(b?.events.takenOver).toEqual([]);
+    expect(a.events.handedOff).toHaveLength(128);
+    expect(a.events.handedOff.every(({ to }) => to === 'b')).toBe(true);
+    expect(fleet.misplaced()).toEqual([]);
+    expect(b.events.takenOver).toEqual([]);
+    expect([...a.events.error, ...b.events.error]).toEqual([]);
   });
 
-  it('moves exactly 85 shards to a third', async () => {
+  it('hands 128 shards off in one request and claims them in one or two', async () => {
+    const [a, b] = await fleet.start('a', 'b');
+    expect(a.calls.get('handoff')).toBe(1);
+    expect(b.events.claimed.length).toBeLessThanOrEqual(2);
+  });
+
+  it('gives a higher term to every later owner of a shard', async () => {
+    const [a, b] = await fleet.start('a', 'b');
+    const before = new Map(a.events.handedOff.map(({ shard, term }) => [shard, term]));
+    for (const { shard, term } of b.worker.owned)
+      expect(term).toBeGreaterThan(before.get(shard) ?? 0);
+  });
+
+  it('moves exactly 85 shards to a third worker, and none between the other two', async () => {
     const [a, b, c] = await fleet.start('a', 'b', 'c');
-    await fleet.runtime.advance(500);
     expect(await fleet.ownedCounts()).toEqual({ a: 86, b: 85, c: 85 });
-    const moved = [a, b, c].map((process) => process?.events.handedOff.length);
-    expect(moved).toEqual([128 + 42, 43, 0]);
+    expect(a.events.handedOff).toHaveLength(128 + 42);
+    expect(b.events.handedOff).toHaveLength(43);
+    expect(c.events.handedOff).toHaveLength(0);
+    expect(fleet.misplaced()).toEqual([]);
+  });
+
+  it('moves nothing in a settled fleet for an hour, and costs less than three requests a second', async () => {
+    const processes = await fleet.start('a', 'b', 'c');
+    const before = await fleet.owners();
+    const terms = processes.map(({ worker }) => worker.owned.map(({ term }) => term));
+    for (const { calls } of processes) calls.clear();
+    await fleet.runtime.advance(hourMs);
+    expect(await fleet.owners()).toEqual(before);
+    expect(processes.map(({ worker }) => worker.owned.map(({ term }) => term))).toEqual(terms);
+    for (const { calls, events } of processes) {
+      const callCount = [...calls.values()].reduce((sum, count) => sum + count, 0);
+      expect(callCount / (hourMs / 1000)).toBeLessThan(0.6);
+      expect(events.error).toEqual([]);
+    }
+  });
+
+  it('renews the member and all shards of a worker in one request', async () => {
+    const [a] = await fleet.start('a');
+    await fleet.runtime.advance(20_000);
+    const reports: number[] = [];
+    a.leases.events.on('renewal', ({ leaseCount }) => reports.push(leaseCount));
+    await fleet.runtime.advance(60_000);
+    expect(new Set(reports)).toEqual(new Set([257]));
+    expect(reports.length).toBeLessThanOrEqual(7);
+  });
+
+  it('makes one or two plans of 256 wakes in one moment', async () => {
+    const [a] = await fleet.start('a');
+    await fleet.runtime.advance(2000);
+    const before = a.events.planned.length;
+    for (let shard = 0; shard < 256; shard++) fleet.store.changed([`${group}/shards/${shard}`]);
+    await fleet.runtime.advance(500);
+    expect(a.events.planned.length - before).toBeGreaterThanOrEqual(1);
+    expect(a.events.planned.length - before).toBeLessThanOrEqual(2);
+  });
+
+  it('makes at most about ten plans a second under a constant flood of wakes', async () => {
+    const [a] = await fleet.start('a');
+    await fleet.runtime.advance(2000);
+    const before = a.events.planned.length;
+    for (let step = 0; step < 500; step++) {
+      fleet.store.changed([`${group}/shards/0`]);
+      await fleet.runtime.advance(2);
+    }
+    expect(a.events.planned.length - before).toBeLessThanOrEqual(14);
+  });
+
+  it('balances by its sweeps alone when every wake is lost', async () => {
+    for (const id of ['a', 'b']) {
+      const process = fleet.process(id);
+      process.link.disturb('reply', 'drop', { operation: 'watch' });
+      await fleet.runtime.advanceUntil(process.worker.start());
+    }
+    await fleet.runtime.advance(20_000);
+    expect(await fleet.ownedCounts()).toEqual({ a: 128, b: 128 });
+    expect(fleet.misplaced()).toEqual([]);
+  });
+
+  it('owns the shards that only pins name, like the others', async () => {
+    const pins = { shardCount: 4, extraShards: [4, 9], refresh: async () => {} };
+    const a = fleet.process('a', { worker: { shardCount: 4, pins } });
+    await fleet.runtime.advanceUntil(a.worker.start());
+    expect(numbersOf(a.worker.owned)).toEqual([0, 1, 2, 3, 4, 9]);
+    pins.extraShards = [9];
+    await fleet.runtime.advance(10_000);
+    expect(numbersOf(a.worker.owned)).toEqual([0, 1, 2, 3, 9]);
+    expect(a.events.released).toEqual([expect.objectContaining({ shard: 4, why: 'no-successor' })]);
   });
 });
