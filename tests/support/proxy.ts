@@ -9,6 +9,8 @@ export type Toxic =
   /** Bytes are kept until {@link Lane.flush} or the next toxic. */
   | { readonly kind: 'hold' }
   | { readonly kind: 'delay'; readonly delayMs: number }
+  /** Bytes pass, and a copy goes to another server connection, whose answers nobody reads. */
+  | { readonly kind: 'copy'; readonly copyTo: Socket }
   /** The connection is reset once this many more bytes went through. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
@@ -77,6 +79,10 @@ export class Lane {
       case 'delay':
         setTimeout(() => to.writable && to.write(bytes), this.#toxic.delayMs);
         break;
+      case 'copy':
+        to.write(bytes);
+        this.#toxic.copyTo.write(bytes);
+        break;
       case 'cut':
         this.#cut(this.#toxic.afterBytes, from, to, bytes);
         break;
@@ -113,17 +119,20 @@ export class FaultProxy {
   readonly up = new Lane();
   readonly down = new Lane();
   readonly #server: Server;
+  readonly #target: { readonly port: number; readonly host: string };
   readonly #sockets = new Set<Socket>();
+  readonly #copies = new Set<Socket>();
   #refusing = false;
 
   private constructor(targetPort: number, targetHost: string) {
+    this.#target = { port: targetPort, host: targetHost };
     // Half-open on both sides: closing is passed on by hand, and not before what is held.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
       if (this.#refusing) {
         client.resetAndDestroy();
         return;
       }
-      const upstream = connect({ port: targetPort, host: targetHost, allowHalfOpen: true });
+      const upstream = connect({ ...this.#target, allowHalfOpen: true });
       this.#join(client, upstream, this.up);
       this.#join(upstream, client, this.down);
     });
@@ -151,6 +160,15 @@ export class FaultProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
+  /** Each request that begins from now on is executed twice; its second answer goes nowhere. */
+  async duplicate(): Promise<void> {
+    const copyTo = connect(this.#target);
+    this.#copies.add(copyTo);
+    copyTo.on('error', () => {}).resume();
+    await once(copyTo, 'connect');
+    this.up.set({ kind: 'copy', copyTo });
+  }
+
   /** While `true`, new connections are reset at once. */
   refuse(refusing: boolean): void {
     this.#refusing = refusing;
@@ -165,6 +183,7 @@ export class FaultProxy {
 
   async stop(): Promise<void> {
     this.reset();
+    for (const copy of this.#copies) copy.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }

@@ -10,6 +10,7 @@ export interface RedisClient {
   readonly stream?: { destroy(): unknown } | null;
   connect(): Promise<unknown>;
   disconnect(): void;
+  /** Command names in lower case: ioredis tells a subscription by its name. */
   call(command: string, args: (string | number)[]): Promise<unknown>;
   on(event: string, listener: (...values: never[]) => void): unknown;
 }

@@ -121,10 +121,10 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     const sentAtMs = this.#nowMs();
     let reply: unknown;
     try {
-      reply = await link.call('EVALSHA', [script.sha, ...rest], script.name, deadlineMs);
+      reply = await link.call('evalsha', [script.sha, ...rest], script.name, deadlineMs);
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw error;
-      reply = await link.call('EVAL', [script.lua, ...rest], script.name, deadlineMs);
+      reply = await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
     }
     const [serverMs, verdict, value] = reply as [string, string, unknown];
     link.clock.observe(Number(serverMs), sentAtMs, this.#nowMs());
@@ -143,6 +143,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     for (;;) {
       if (this.#closing.signal.aborted) throw new ClosedError(`the connection to ${this.address}`);
       if (this.#link?.alive) return this.#link;
+      // The client may know before it tells us; nothing else is to be opened while this one counts as open.
+      this.#link?.end('the connection was lost');
       const remainingMs = deadlineMs - this.#nowMs();
       if (this.#attempt === undefined) this.#throwIfPointless();
       if (remainingMs <= 0) throw this.#unreachable(what);
@@ -201,8 +203,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     const sentAtMs = this.#nowMs();
     try {
       const [time, info] = await Promise.all([
-        link.call('TIME', [], 'TIME', deadlineMs),
-        link.call('INFO', [], 'INFO', deadlineMs).catch((error: Error) => this.#infoDenied(error)),
+        link.call('time', [], 'TIME', deadlineMs),
+        link.call('info', [], 'INFO', deadlineMs).catch((error: Error) => this.#infoDenied(error)),
       ]);
       const [seconds, microseconds] = time as [string, string];
       const serverMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
@@ -234,9 +236,16 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   #linkEnded(link: Link, reason: string): void {
     if (this.#link !== link) return;
     this.#link = undefined;
+    if (this.#closing.signal.aborted) return;
     this.#events.emit('disconnected', { address: this.address, reason });
     // At once, so that the next call finds a connection; if that fails, the next call tries again.
-    if (!this.#closing.signal.aborted) void this.#startAttempt();
+    void this.#startAttempt();
+  }
+
+  /** For several runs under one timeout: what is left of it for the next one. */
+  budget(timeoutMs: number): () => number {
+    const deadlineMs = this.#nowMs() + timeoutMs;
+    return () => Math.max(0, deadlineMs - this.#nowMs());
   }
 
   #nowMs(): number {

@@ -12,3 +12,9 @@ export {
   tooLateCode,
 } from './connection.js';
 export { defineScript, type RedisScript } from './script.js';
+export {
+  type ChannelListener,
+  RedisSubscriber,
+  type RedisSubscriberEvents,
+  type RedisSubscriberOptions,
+} from './subscriber.js';

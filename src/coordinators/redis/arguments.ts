@@ -1,0 +1,94 @@
+import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
+import { groupNames, type RedisKeys } from './keys.js';
+import { leasePrefix } from './record.js';
+import { indexTtls } from './scripts.js';
+
+/** Keys and arguments of one run of a script, in the order that its heading in `scripts.ts` gives. */
+export interface ScriptCall {
+  readonly keys: string[];
+  readonly args: (string | number)[];
+}
+
+/** Redis counts whole milliseconds; a lease must not end before its ttl. */
+const whole = Math.ceil;
+
+export function acquireCall(keys: RedisKeys, requests: readonly AcquireRequest[]): ScriptCall {
+  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  const highestAbove = requests.reduce((highest, { above }) => Math.max(highest, above ?? 0), 0);
+  return {
+    keys: [keys.term, ...leasesAndIndexes(keys, requests, groups)],
+    args: [
+      requests.length,
+      highestAbove,
+      ...requests.flatMap((request, index) => [
+        request.holder.wire,
+        request.attempt,
+        whole(request.ttlMs),
+        request.above ?? 0,
+        request.metadata ?? '',
+        request.name,
+        numbers[index] ?? 0,
+      ]),
+    ],
+  };
+}
+
+/** `isStale` tells whose entry in the index is due for a refresh. */
+export function renewCall(
+  keys: RedisKeys,
+  requests: readonly RenewRequest[],
+  isStale: (name: string) => boolean,
+): ScriptCall {
+  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  const leases: (string | number)[] = [];
+  const lives = groups.map(() => 0);
+  const metadata: (string | number)[] = [];
+  const refreshes: (string | number)[] = [];
+  for (const [index, request] of requests.entries()) {
+    const ttlMs = whole(request.ttlMs);
+    const group = numbers[index] ?? 0;
+    leases.push(leasePrefix(request.term, request.holder, ttlMs), ttlMs);
+    lives[group - 1] = Math.max(lives[group - 1] ?? 0, ttlMs * indexTtls);
+    if (request.metadata !== undefined) metadata.push(index + 1, request.metadata);
+    if (isStale(request.name)) refreshes.push(index + 1, request.name, group);
+  }
+  return {
+    keys: leasesAndIndexes(keys, requests, groups),
+    args: [requests.length, ...leases, ...lives, metadata.length / 2, ...metadata, ...refreshes],
+  };
+}
+
+/** A release if there is no `to`, else a handoff. */
+export function endCall(
+  keys: RedisKeys,
+  requests: readonly (ReleaseRequest | HandoffRequest)[],
+): ScriptCall {
+  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  return {
+    keys: leasesAndIndexes(keys, requests, groups),
+    args: [
+      requests.length,
+      ...groups.map((group) => keys.wake(group)),
+      ...requests.flatMap((request, index) => [
+        request.holder.wire,
+        'term' in request ? request.term : '',
+        'attempt' in request ? request.attempt : '',
+        'to' in request ? request.to : '',
+        'to' in request ? whole(request.reserveMs) : 0,
+        request.name,
+        numbers[index] ?? 0,
+      ]),
+    ],
+  };
+}
+
+function leasesAndIndexes(
+  keys: RedisKeys,
+  requests: readonly { readonly name: string }[],
+  groups: readonly string[],
+): string[] {
+  return [
+    ...requests.map(({ name }) => keys.lease(name)),
+    ...groups.map((group) => keys.group(group)),
+  ];
+}

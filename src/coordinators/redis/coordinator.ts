@@ -1,0 +1,289 @@
+import {
+  type DuplicableRedisClient,
+  RedisConnection,
+  type RedisConnectionEvents,
+  RedisSubscriber,
+  redisSource,
+  tooLateCode,
+} from '../../drivers/redis/index.js';
+import { ClosedError, StoreRefusedError } from '../../errors/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { type Runtime, realRuntime } from '../../time/index.js';
+import type {
+  AcquireRequest,
+  AcquireResult,
+  CallOptions,
+  Coordinator,
+  EndResult,
+  HandoffRequest,
+  LeaseRecord,
+  ReleaseRequest,
+  RenewRequest,
+  RenewResult,
+  StoredDocument,
+  WriteDocumentResult,
+} from '../contract.js';
+import { validateName } from '../names.js';
+import {
+  checkAcquires,
+  checkDocument,
+  checkGroup,
+  checkHandoffs,
+  checkNames,
+  checkReleases,
+  checkRenewals,
+  checkTimeout,
+} from '../requests.js';
+import {
+  answerAcquire,
+  answerDocument,
+  answerEnd,
+  answerRenew,
+  answerWrite,
+  badDocument,
+  badRecord,
+  type RecordReply,
+} from './answers.js';
+import { acquireCall, endCall, renewCall } from './arguments.js';
+import { IndexFreshness } from './freshness.js';
+import { RedisKeys } from './keys.js';
+import { redisPromises } from './promises.js';
+import { parseRecord } from './record.js';
+import {
+  acquireScript,
+  endScript,
+  membersScript,
+  readDocumentScript,
+  readScript,
+  renewScript,
+  writeDocumentScript,
+} from './scripts.js';
+
+export interface RedisCoordinatorOptions {
+  /**
+   * Coordinators of one namespace exclude each other; those of different ones do not meet. Written like a name of a
+   * lease. Default `default`.
+   */
+  readonly namespace?: string;
+  /** Clock, timers and randomness. Default: those of this process. */
+  readonly runtime?: Runtime;
+  /** How long one attempt to connect, log in and check the server may take. Default 2,000 ms. */
+  readonly connectTimeoutMs?: number;
+}
+
+export interface RedisCoordinatorEvents extends RedisConnectionEvents {
+  /** A record was cut down to its own ttl: its TTL had been removed, or the server's clock stepped back. */
+  repaired: { readonly name: string };
+  /** Something under a name of ours is not ours. It is left alone, and the name is granted to nobody. */
+  corrupt: { readonly name: string; readonly detail: string };
+}
+
+/** A coordinator that also reports what happens to its connection and its records. */
+export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
+
+/** How many records a list reads in one step: few enough not to hold up renewals. */
+const listChunkCount = 500;
+
+/**
+ * A coordinator on one Redis server (7.0 or later; 7.0.15 is what the tests run on). Needs the package `ioredis`.
+ *
+ * Exclusive while the server keeps its data and its clock does not jump; otherwise two holders may overlap for a while,
+ * with different terms. A lease alone is never mutual exclusion: put a fence at what the holder writes to.
+ *
+ * It connects at the first call. A server that is a replica, or may evict keys, is refused with
+ * `StoreMisconfiguredError`. Calls may run concurrently and share one connection; a call that gets no answer within its
+ * timeout gives that connection up, and what else was in flight on it has an unknown outcome as well.
+ *
+ * @param urlOrClient `redis://` or `rediss://` URL, or an ioredis client, which is only duplicated: its own connection
+ * is neither used nor closed.
+ * @throws {OptionError} if the URL, the client or the namespace cannot be used.
+ */
+export function redisCoordinator(
+  urlOrClient: string | URL | DuplicableRedisClient,
+  options: RedisCoordinatorOptions = {},
+): RedisCoordinator {
+  return new SingleRedisCoordinator(urlOrClient, options);
+}
+
+class SingleRedisCoordinator implements RedisCoordinator {
+  readonly promises = redisPromises;
+  readonly #keys: RedisKeys;
+  readonly #connection: RedisConnection;
+  readonly #subscriber: RedisSubscriber;
+  readonly #freshness: IndexFreshness;
+  readonly #events = new Emitter<RedisCoordinatorEvents>();
+  #closed = false;
+
+  constructor(
+    urlOrClient: string | URL | DuplicableRedisClient,
+    { namespace = 'default', runtime = realRuntime, connectTimeoutMs }: RedisCoordinatorOptions,
+  ) {
+    this.#keys = new RedisKeys(namespace);
+    const source = redisSource(urlOrClient);
+    const options = { runtime, ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) };
+    this.#connection = new RedisConnection(source, options);
+    this.#subscriber = new RedisSubscriber(source, options);
+    this.#freshness = new IndexFreshness(runtime);
+    this.#connection.on('connected', (event) => this.#events.emit('connected', event));
+    this.#connection.on('disconnected', (event) => this.#events.emit('disconnected', event));
+    this.#connection.on('warning', (event) => this.#events.emit('warning', event));
+    this.#subscriber.on('warning', (event) => this.#events.emit('warning', event));
+  }
+
+  on<Name extends keyof RedisCoordinatorEvents>(
+    name: Name,
+    listener: (event: RedisCoordinatorEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
+    const checked = checkAcquires(requests, this.promises);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const { keys, args } = acquireCall(this.#keys, checked);
+    let reply: unknown;
+    try {
+      reply = await this.#connection.run(acquireScript, keys, args, timeoutMs);
+    } catch (error) {
+      if (!(error instanceof StoreRefusedError && error.storeCode === tooLateCode)) throw error;
+      return checked.map(() => ({ outcome: 'too-late' }));
+    }
+    const answers = answerAcquire(checked, reply);
+    for (const [index, { result, repaired }] of answers.entries())
+      this.#acquired(checked[index] as AcquireRequest, result, repaired);
+    return answers.map(({ result }) => result);
+  }
+
+  #acquired({ name, ttlMs }: AcquireRequest, result: AcquireResult, repaired: boolean): void {
+    if (result.outcome === 'granted') this.#freshness.entered(name, ttlMs);
+    if (result.outcome === 'corrupt') this.#events.emit('corrupt', { name, detail: result.detail });
+    if (repaired) this.#events.emit('repaired', { name });
+  }
+
+  async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
+    const checked = checkRenewals(requests, this.promises);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const stale = new Set<string>();
+    const { keys, args } = renewCall(this.#keys, checked, (name) => {
+      if (!this.#freshness.isStale(name)) return false;
+      stale.add(name);
+      return true;
+    });
+    const reply = await this.#connection.run(renewScript, keys, args, timeoutMs);
+    const results = answerRenew(checked, reply);
+    for (const [index, { name, ttlMs }] of checked.entries()) {
+      if (results[index]?.outcome !== 'renewed') this.#freshness.forget(name);
+      else if (stale.has(name)) this.#freshness.entered(name, ttlMs);
+    }
+    return results;
+  }
+
+  async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
+    return this.#end(checkReleases(requests), checkTimeout(call));
+  }
+
+  async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
+    return this.#end(checkHandoffs(requests, this.promises), checkTimeout(call));
+  }
+
+  async #end(
+    requests: readonly (ReleaseRequest | HandoffRequest)[],
+    timeoutMs: number,
+  ): Promise<EndResult[]> {
+    if (requests.length === 0) return [];
+    const { keys, args } = endCall(this.#keys, requests);
+    const reply = await this.#connection.run(endScript, keys, args, timeoutMs);
+    for (const { name } of requests) this.#freshness.forget(name);
+    return answerEnd(reply);
+  }
+
+  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
+    const checked = checkNames(names);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const keys = checked.map((name) => this.#keys.lease(name));
+    const reply = await this.#connection.run(readScript, keys, [keys.length], timeoutMs);
+    return (reply as RecordReply[]).map(([text, remainingMs], index) => {
+      const name = checked[index] as string;
+      if (text === null) return undefined;
+      const record = parseRecord(name, text, remainingMs);
+      if (record === undefined) throw badRecord(name);
+      return record;
+    });
+  }
+
+  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
+    const indexKey = this.#keys.group(checkGroup(group));
+    const leftMs = this.#connection.budget(checkTimeout(call));
+    const members = await this.#connection.run(membersScript, [indexKey], [], leftMs());
+    if (members === null) throw badRecord(`the index of group "${group}"`);
+    const names = (members as string[]).sort();
+    const records: LeaseRecord[] = [];
+    for (let from = 0; from < names.length; from += listChunkCount) {
+      const chunk = names.slice(from, from + listChunkCount);
+      records.push(...(await this.#readListed(chunk, indexKey, leftMs())));
+    }
+    return records;
+  }
+
+  async #readListed(
+    names: readonly string[],
+    indexKey: string,
+    timeoutMs: number,
+  ): Promise<LeaseRecord[]> {
+    const keys = [...names.map((name) => this.#keys.lease(name)), indexKey];
+    const args = [names.length, ...names];
+    const reply = await this.#connection.run(readScript, keys, args, timeoutMs);
+    return (reply as RecordReply[]).flatMap(([text, remainingMs], index) => {
+      const name = names[index] as string;
+      if (text === null) return [];
+      const record = parseRecord(name, text, remainingMs);
+      if (record === undefined)
+        this.#events.emit('corrupt', { name, detail: 'a value that is no record' });
+      return record ?? [];
+    });
+  }
+
+  watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
+    this.#throwIfClosed();
+    return this.#subscriber.subscribe(this.#keys.wake(checkGroup(group)), wake);
+  }
+
+  onConnectionLost(lost: () => void): Unsubscribe {
+    this.#throwIfClosed();
+    return this.#events.on('disconnected', lost);
+  }
+
+  async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
+    const key = this.#keys.document(validateName(name));
+    const reply = await this.#connection.run(readDocumentScript, [key], [], checkTimeout(call));
+    if (reply === 'corrupt') throw badDocument(name);
+    return answerDocument(reply);
+  }
+
+  async writeDocument(
+    name: string,
+    text: string,
+    expectedVersion: number,
+    call: CallOptions,
+  ): Promise<WriteDocumentResult> {
+    const key = this.#keys.document(validateName(name));
+    checkDocument(text, expectedVersion);
+    const args = [expectedVersion, text];
+    const timeoutMs = checkTimeout(call);
+    const reply = await this.#connection.run(writeDocumentScript, [key], args, timeoutMs);
+    return answerWrite(name, reply);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([this.#connection.close(), this.#subscriber.close()]);
+    this.#events.removeAll();
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closed) throw new ClosedError('the Redis coordinator');
+  }
+}

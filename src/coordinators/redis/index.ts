@@ -1,0 +1,7 @@
+export {
+  type RedisCoordinator,
+  type RedisCoordinatorEvents,
+  type RedisCoordinatorOptions,
+  redisCoordinator,
+} from './coordinator.js';
+export { redisPromises } from './promises.js';

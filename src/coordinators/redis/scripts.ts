@@ -1,0 +1,307 @@
+import { defineScript } from '../../drivers/redis/index.js';
+import { highestTerm } from '../term.js';
+
+/*
+ * Every script reads the server's clock once, as `now`, and refuses to run after its request's deadline; both come from
+ * `defineScript`. Expiry is the server's own (PX), by the same clock. Keys are all declared; each script takes first
+ * the keys of the leases, in order, and then those of the groups' indexes.
+ *
+ * A foreign type under one of our keys is met with `pcall` and left alone. What a script writes first is refused when
+ * the server is out of memory or read-only, so a refused batch has changed nothing.
+ */
+
+/** How long after its last refresh a name stays in its group's index, in ttls: longer than any lease lives unrefreshed. */
+export const indexTtls = 8;
+/** After how many ttls a renewal refreshes the entry in the index. */
+export const indexRefreshTtls = 4;
+
+/**
+ * How much longer than its own ttl a record may live before that counts as tampering, or a clock that was stepped back.
+ * Room for a clock that is being slewed.
+ */
+const ttlSlackMs = 1_000;
+const longestTtlMs = 24 * 60 * 60 * 1000;
+/** The last term outlives the moment at which the server's clock passes it by this much; from then on the clock serves. */
+const termTtlMs = 30 * 24 * 60 * 60 * 1000;
+/** How many entries of an index one acquire forgets. */
+const pruneCount = 8;
+
+/**
+ * Shared by scripts: which errors are a foreign type, and how an index is written. The whole index lives at least as
+ * long as the entry that was just written.
+ */
+const shared = `
+-- Whether a reply says that something of another type stands there; any other error ends the script as itself.
+local function isForeign(reply)
+  if type(reply) ~= 'table' or not reply.err then return false end
+  if string.find(reply.err, '^WRONGTYPE') then return true end
+  error(reply)
+end
+local function keepIndex(index, lifeMs)
+  -- GT takes a key without a TTL for one that lives longest.
+  if pcall('PEXPIRE', index, lifeMs, 'GT') == 0 and pcall('PTTL', index) == -1 then
+    pcall('PEXPIRE', index, lifeMs)
+  end
+end
+local function enter(index, name, lifeMs)
+  local reply = pcall('ZADD', index, number(now + lifeMs), name)
+  if type(reply) ~= 'table' then keepIndex(index, lifeMs) end
+  return reply
+end`;
+
+/**
+ * Grants what is free or reserved for the holder's id.
+ *
+ * - KEYS: the last term; n leases; g indexes.
+ * - ARGV: n; the highest of all `above`; then for each lease: holder, attempt, ttl in ms, `above` (0: none), metadata
+ *   (empty: none), name, number of its index.
+ * - Returns `no-term` if terms are used up, `bad-term` if the last term is not one; else for each lease a list:
+ *   `granted`, term | `held`, text, PTTL, `repaired` or nothing | `corrupt`, detail.
+ * - Clock: the server's, for the term and for expiry.
+ * - Keeps true: the term is taken in the step that grants (the largest of last + 1, now, above + 1) and written before
+ *   the lease; the same attempt is answered with the same term and extends nothing; a record that would outlive its own
+ *   ttl is cut down to it, so that a lost TTL or a clock that was stepped back blocks a name for one ttl at most.
+ */
+export const acquireScript = defineScript(
+  'acquire',
+  `${shared}
+local count, highestAbove = tonumber(ARGV[2]), tonumber(ARGV[3])
+local last = pcall('GET', KEYS[1])
+if isForeign(last) or (last and not string.find(last, '^%d+$')) then return 'bad-term' end
+last = tonumber(last or '0')
+if math.max(last, now, highestAbove) + count > ${highestTerm} then return 'no-term' end
+
+local function repair(key, ownTtl)
+  local remaining = call('PTTL', key)
+  if remaining >= 0 and remaining <= ownTtl + ${ttlSlackMs} then return remaining, false end
+  call('PEXPIRE', key, ownTtl)
+  return ownTtl, 'repaired'
+end
+
+local function acquire(i)
+  local key, at = KEYS[1 + i], 4 + (i - 1) * 7
+  local holder, attempt, ttl, above = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local metadata, name, index = ARGV[at + 4], ARGV[at + 5], KEYS[1 + count + tonumber(ARGV[at + 6])]
+  local text = pcall('GET', key)
+  if isForeign(text) then return { 'corrupt', 'a value of another type' } end
+  if text then
+    local term, owner, ttlOfOwner, theirAttempt = string.match(text, '^1L|(%d+)|([^|]+)|(%d+)|(%x+)|')
+    local to, reserve = string.match(text, '^1R|%d+|([^|]+)|(%d+)$')
+    local ownTtl = tonumber(ttlOfOwner or reserve)
+    if not ownTtl or ownTtl > ${longestTtlMs} then return { 'corrupt', 'a text that is no record' } end
+    if owner == holder and theirAttempt == attempt then return { 'granted', term } end
+    if to == nil or to ~= string.match(holder, '^[^:]+') then
+      local remaining, repaired = repair(key, ownTtl)
+      return { 'held', text, remaining, repaired }
+    end
+  end
+  if isForeign(enter(index, name, tonumber(ttl) * ${indexTtls})) then
+    return { 'corrupt', 'an index of another type' }
+  end
+  local term = math.max(last + 1, now, tonumber(above) + 1)
+  last = term
+  local termText = number(term)
+  call('SET', KEYS[1], termText, 'PX', number(math.max(term - now, 0) + ${termTtlMs}))
+  local record = table.concat({ '1L', termText, holder, ttl, attempt, number(now), metadata }, '|')
+  call('SET', key, record, 'PX', ttl)
+  return { 'granted', termText }
+end
+
+for i = 2 + count, #KEYS do
+  local stale = pcall('ZRANGEBYSCORE', KEYS[i], '-inf', number(now), 'LIMIT', 0, ${pruneCount})
+  if stale.err == nil and #stale > 0 then call('ZREM', KEYS[i], unpack(stale)) end
+end
+local results = {}
+for i = 1, count do results[i] = acquire(i) end
+return results
+`,
+);
+
+/**
+ * Extends leases that are still the caller's. The path every holder takes all day, so it does as little as it can.
+ *
+ * - KEYS: n leases; g indexes.
+ * - ARGV: n; then for each lease: its text's beginning up to the ttl, ttl in ms; then for each index: how long to keep
+ *   it; then m, and m times: number of the lease, new metadata; then for each remaining pair: number of the lease, name,
+ *   number of its index - entries to refresh.
+ * - Returns pairs of what was not renewed: number of the lease, `vanished` or `superseded`.
+ * - Clock: the server's, for expiry.
+ * - Keeps true: term and holder are compared whole; nothing is created; the term never changes.
+ */
+export const renewScript = defineScript(
+  'renew',
+  `${shared}
+local count, sub = tonumber(ARGV[2]), string.sub
+local failed, isFailed = {}, {}
+
+local function fail(i, reason)
+  isFailed[i] = true
+  failed[#failed + 1] = i
+  failed[#failed + 1] = reason
+end
+
+-- The ttl is not the one the record was written with, or the lease is not the caller's.
+local function renewOther(i, text, prefix, ttl)
+  if not text then return fail(i, 'vanished') end
+  local ownLength = #prefix - #ttl - 1
+  if isForeign(text) or sub(text, 1, ownLength) ~= sub(prefix, 1, ownLength) then
+    return fail(i, 'superseded')
+  end
+  local rest = string.match(text, '^%d+|(.*)$', ownLength + 1)
+  call('SET', KEYS[i], prefix .. rest, 'PX', ttl)
+end
+
+for i = 1, count do
+  local prefix, ttl = ARGV[1 + 2 * i], ARGV[2 + 2 * i]
+  local text = pcall('GET', KEYS[i])
+  if type(text) == 'string' and sub(text, 1, #prefix) == prefix then
+    call('PEXPIRE', KEYS[i], ttl)
+  else
+    renewOther(i, text, prefix, ttl)
+  end
+end
+
+local at = 3 + 2 * count
+for i = count + 1, #KEYS do
+  keepIndex(KEYS[i], ARGV[at])
+  at = at + 1
+end
+
+local metadataEnd = at + 2 * tonumber(ARGV[at])
+for m = at + 1, metadataEnd, 2 do
+  local i = tonumber(ARGV[m])
+  if not isFailed[i] then
+    local head = string.match(call('GET', KEYS[i]), '^1L|%d+|[^|]+|%d+|%x+|%d+|')
+    call('SET', KEYS[i], head .. ARGV[m + 1], 'KEEPTTL')
+  end
+end
+
+for r = metadataEnd + 1, #ARGV, 3 do
+  local i = tonumber(ARGV[r])
+  if not isFailed[i] then
+    enter(KEYS[count + tonumber(ARGV[r + 2])], ARGV[r + 1], tonumber(ARGV[2 + 2 * i]) * ${indexTtls})
+  end
+end
+return failed
+`,
+);
+
+/**
+ * Ends leases that are still the caller's: frees each name, or reserves it for a successor.
+ *
+ * - KEYS: n leases; g indexes.
+ * - ARGV: n; then for each index its wake channel; then for each lease: holder, term (empty: any), attempt (empty:
+ *   any), successor's id (empty: free it), reserve ms, name, number of its index.
+ * - Returns for each lease `ended`, `vanished` or `superseded`.
+ * - Clock: the server's, for the reservation's expiry.
+ * - Keeps true: holder and term (or attempt) are compared whole; a wake that cannot be sent undoes nothing.
+ */
+export const endScript = defineScript(
+  'end',
+  `${shared}
+local count = tonumber(ARGV[2])
+local indexCount = #KEYS - count
+
+local function finish(i)
+  local at = 3 + indexCount + (i - 1) * 7
+  local holder, term, attempt = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+  local to, reserve, name = ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+  local group = tonumber(ARGV[at + 6])
+  local text = pcall('GET', KEYS[i])
+  if not text then return 'vanished' end
+  if isForeign(text) then return 'superseded' end
+  local theirTerm, owner, theirAttempt = string.match(text, '^1L|(%d+)|([^|]+)|%d+|(%x+)|')
+  local isOwn = owner == holder and (term == '' or term == theirTerm)
+    and (attempt == '' or attempt == theirAttempt)
+  if not isOwn then return 'superseded' end
+  local index = KEYS[count + group]
+  if to == '' then
+    call('DEL', KEYS[i])
+    pcall('ZREM', index, name)
+  else
+    call('SET', KEYS[i], table.concat({ '1R', theirTerm, to, reserve }, '|'), 'PX', reserve)
+    enter(index, name, tonumber(reserve))
+  end
+  pcall('PUBLISH', ARGV[2 + group], name)
+  return 'ended'
+end
+
+local results = {}
+for i = 1, count do results[i] = finish(i) end
+return results
+`,
+);
+
+/**
+ * What stands under each name.
+ *
+ * - KEYS: n leases; with a list, also the group's index. ARGV: n; with a list, the names.
+ * - Returns for each a pair: text (nothing: free; empty: another type) and PTTL.
+ * - Keeps true: changes no lease; of the index, forgets only names that are free in this same step.
+ */
+export const readScript = defineScript(
+  'read',
+  `${shared}
+local count = tonumber(ARGV[2])
+local index = KEYS[count + 1]
+local results = {}
+for i = 1, count do
+  local text = pcall('GET', KEYS[i])
+  if isForeign(text) then
+    results[i] = { '', -1 }
+  elseif text then
+    results[i] = { text, call('PTTL', KEYS[i]) }
+  else
+    results[i] = { false, -2 }
+    if index then pcall('ZREM', index, ARGV[2 + i]) end
+  end
+end
+return results
+`,
+);
+
+/**
+ * The names in a group's index, some of which may be free by now.
+ *
+ * - KEYS: the index. Returns the names, or nothing if something else stands there. Changes nothing.
+ */
+export const membersScript = defineScript(
+  'list',
+  `${shared}
+local members = pcall('ZRANGE', KEYS[1], 0, -1)
+if isForeign(members) then return false end
+return members
+`,
+);
+
+/**
+ * - KEYS: the document. Returns version and text (nothing: there is none), or `corrupt`. Changes nothing.
+ */
+export const readDocumentScript = defineScript(
+  'readDocument',
+  `${shared}
+local fields = pcall('HMGET', KEYS[1], 'version', 'text')
+if isForeign(fields) then return 'corrupt' end
+if not fields[1] and not fields[2] and call('EXISTS', KEYS[1]) == 1 then return 'corrupt' end
+return fields
+`,
+);
+
+/**
+ * Writes a document if its version is the expected one.
+ *
+ * - KEYS: the document. ARGV: expected version (0: it must not exist), text.
+ * - Returns `written`, version | `conflict`, version and text of the current one (nothing: there is none) | `corrupt`.
+ */
+export const writeDocumentScript = defineScript(
+  'writeDocument',
+  `${shared}
+local fields = pcall('HMGET', KEYS[1], 'version', 'text')
+if isForeign(fields) then return { 'corrupt' } end
+local version = tonumber(fields[1] or '0')
+if not version or (not fields[1] and call('EXISTS', KEYS[1]) == 1) then return { 'corrupt' } end
+if version ~= tonumber(ARGV[2]) then return { 'conflict', fields[1], fields[2] } end
+call('HSET', KEYS[1], 'version', number(version + 1), 'text', ARGV[3])
+return { 'written', number(version + 1) }
+`,
+);

@@ -1,0 +1,15 @@
+/**
+ * Leases on a Redis server: `import { redisCoordinator } from 'tenure/redis'`. Needs the package `ioredis`, 5 or later.
+ */
+export {
+  type RedisCoordinator,
+  type RedisCoordinatorEvents,
+  type RedisCoordinatorOptions,
+  redisCoordinator,
+} from './coordinators/redis/index.js';
+export type { DuplicableRedisClient, RedisFacts } from './drivers/redis/index.js';
+export {
+  type RedisStreams,
+  type RedisStreamsOptions,
+  redisStreams,
+} from './streams/redis/index.js';

@@ -1,0 +1,228 @@
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseFacts } from '../../../src/drivers/redis/checks.js';
+import {
+  defineScript,
+  RedisConnection,
+  type RedisConnectionEvents,
+  redisSource,
+} from '../../../src/drivers/redis/index.js';
+import { OptionError, StoreMisconfiguredError } from '../../../src/errors/index.js';
+import { type RedisServer, startRedis } from '../../support/servers/index.js';
+
+const increase = defineScript('increase', "return number(call('INCR', KEYS[1]))");
+const password = 'correct-horse-battery';
+
+describe('before anything else a Redis server is checked:', () => {
+  let server: RedisServer;
+  let admin: Redis;
+  const open: RedisConnection[] = [];
+
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = new Redis(server.url);
+  });
+  afterEach(async () => {
+    for (const connection of open.splice(0)) await connection.close();
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  const connect = (url = server.url) => {
+    const connection = new RedisConnection(redisSource(url), { connectTimeoutMs: 500 });
+    open.push(connection);
+    return connection;
+  };
+  const run = (connection: RedisConnection) => connection.run(increase, ['counter'], [], 1_000);
+  const failureOf = (connection: RedisConnection): Promise<Error> =>
+    run(connection).then(
+      () => expect.fail('the server was accepted'),
+      (error: Error) => error,
+    );
+
+  it('an evicting one is refused, by the name and value of the setting, and nothing is sent to it', async () => {
+    const before = await admin.get('counter');
+    await admin.config('SET', 'maxmemory', '100mb');
+    for (const policy of ['allkeys-lru', 'volatile-ttl']) {
+      await admin.config('SET', 'maxmemory-policy', policy);
+      const error = await failureOf(connect());
+      expect(error).toBeInstanceOf(StoreMisconfiguredError);
+      expect(error.message).toContain(`maxmemory-policy is ${policy}`);
+      expect(error.message).toContain('noeviction');
+    }
+    expect(await admin.get('counter')).toBe(before);
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    await run(connect());
+    await admin.config('SET', 'maxmemory', '0');
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    // Without a limit nothing is evicted.
+    await run(connect());
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  });
+
+  it('a policy that became evicting is noticed after the next reconnect', async () => {
+    const connection = connect();
+    await run(connection);
+    await admin.config('SET', 'maxmemory', '100mb');
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect
+      .poll(() => run(connection).catch((error: Error) => error))
+      .toBeInstanceOf(StoreMisconfiguredError);
+    await admin.config('SET', 'maxmemory', '0');
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    // Once it is mended, the same connection goes on.
+    await expect.poll(() => run(connection).catch(() => undefined)).toMatch(/^\d+$/);
+  });
+
+  it('a replica is refused, even a writable one', async () => {
+    const args = ['--replicaof', server.host, String(server.port), '--replica-read-only', 'no'];
+    const replica = await startRedis({ args });
+    try {
+      const error = await failureOf(connect(replica.url));
+      expect(error).toBeInstanceOf(StoreMisconfiguredError);
+      expect(error.message).toContain('role:slave');
+    } finally {
+      await replica.stop();
+    }
+  });
+
+  it('a master that becomes a replica under us is refused', async () => {
+    const demoted = await startRedis();
+    try {
+      const connection = connect(demoted.url);
+      await run(connection);
+      const other = new Redis(demoted.url);
+      await other.replicaof(server.host, server.port);
+      other.disconnect();
+      const error = await failureOf(connection);
+      expect(error).toBeInstanceOf(StoreMisconfiguredError);
+      expect(error.message).toContain('role:slave');
+    } finally {
+      await demoted.stop();
+    }
+  });
+
+  it('a wrong or missing password is told at once, and never shown', async () => {
+    const guarded = await startRedis({ args: ['--requirepass', password] });
+    const address = `${guarded.host}:${guarded.port}`;
+    try {
+      const wrong = connect(`redis://:hunter2-secret@${address}`);
+      const startedAt = performance.now();
+      const errors = [
+        await failureOf(wrong),
+        await failureOf(wrong),
+        await failureOf(connect(`redis://${address}`)),
+      ];
+      expect(performance.now() - startedAt).toBeLessThan(900);
+      for (const error of errors) {
+        expect(error).toBeInstanceOf(StoreMisconfiguredError);
+        expect(JSON.stringify([error.message, error.stack, String(error.cause)])).not.toMatch(
+          /hunter2|correct-horse/,
+        );
+      }
+      expect(errors.map(({ message }) => /WRONGPASS|NOAUTH/.exec(message)?.[0])).toEqual([
+        'WRONGPASS',
+        'WRONGPASS',
+        'NOAUTH',
+      ]);
+      await run(connect(`redis://:${password}@${address}`));
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it('where INFO is denied it says so, and goes on', async () => {
+    await admin.acl('SETUSER', 'blind', 'on', `>${password}`, '~*', '+@all', '-info');
+    const connection = connect(server.url.replace('//', `//blind:${password}@`));
+    const warnings: RedisConnectionEvents['warning'][] = [];
+    const connected: RedisConnectionEvents['connected'][] = [];
+    connection.on('warning', (event) => warnings.push(event));
+    connection.on('connected', (event) => connected.push(event));
+    await run(connection);
+    expect(warnings[0]?.message).toContain('INFO is denied');
+    expect(connected[0]?.facts).toBeUndefined();
+  });
+
+  it('what it says about itself is passed on', async () => {
+    const connection = connect();
+    const connected: RedisConnectionEvents['connected'][] = [];
+    connection.on('connected', (event) => connected.push(event));
+    await run(connection);
+    expect(connected).toHaveLength(1);
+    expect(connected[0]?.facts).toMatchObject({
+      role: 'master',
+      maxmemoryPolicy: 'noeviction',
+      appendOnlyFile: false,
+      persistenceHealthy: true,
+    });
+  });
+
+  it('one that is too old is refused', async () => {
+    expect(parseFacts('redis_version:6.2.14\r\nrole:master\r\n').version).toBe('6.2.14');
+    const source = redisSource(server.url);
+    const connection = new RedisConnection({
+      ...source,
+      async open(timeoutMs) {
+        const client = await source.open(timeoutMs);
+        const call = client.call.bind(client);
+        client.call = (command, args) =>
+          command === 'info'
+            ? Promise.resolve('redis_version:6.2.14\r\nrole:master\r\n')
+            : call(command, args);
+        return client;
+      },
+    });
+    open.push(connection);
+    expect((await failureOf(connection)).message).toContain('runs Redis 6.2.14');
+  });
+});
+
+describe('what is not a Redis server is refused at construction:', () => {
+  it.each([
+    ['http://localhost', 'is not a Redis URL'],
+    ['localhost:6379', 'is not a Redis URL'],
+    ['redis://localhost/zero', 'names a database'],
+    // ioredis takes parameters for options, this one for "run it again after a reconnect".
+    ['redis://localhost?autoResendUnfulfilledCommands=true', 'has parameters'],
+  ])('%s', (url, problem) => {
+    expect(() => redisSource(url)).toThrow(OptionError);
+    expect(() => redisSource(url)).toThrow(problem);
+  });
+
+  it('without the password in the message', () => {
+    expect(() => redisSource(`redis://me:${password}@localhost?x=1`)).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining(password) }),
+    );
+  });
+
+  it('a client that is none, or a Cluster', () => {
+    expect(() => redisSource({} as never)).toThrow('is not an ioredis client');
+    expect(() => redisSource({ duplicate: () => ({}), isCluster: true })).toThrow('not supported');
+  });
+});
+
+describe("a user's own client", () => {
+  it('is duplicated with safe options, and neither used nor closed', async () => {
+    const server = await startRedis();
+    const own = new Redis(server.url, {
+      keyPrefix: 'prefix:',
+      db: 3,
+      commandTimeout: 500,
+      enableAutoPipelining: true,
+    });
+    await own.ping();
+    const connection = new RedisConnection(redisSource(own));
+    expect(connection.address).toBe(`redis://127.0.0.1:${server.port}/3`);
+    await connection.run(increase, ['counter'], [], 1_000);
+    await connection.close();
+    expect(own.status).toBe('ready');
+    own.disconnect();
+    const admin = new Redis(server.url, { db: 3 });
+    expect(await admin.keys('*')).toEqual(['counter']);
+    admin.disconnect();
+    await server.stop();
+  });
+});
