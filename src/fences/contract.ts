@@ -34,7 +34,8 @@ export interface Fence<Transaction> {
    * `claim` waits for the end, or goes first and this check, or the commit, fails. Call it before the first read or
    * write.
    *
-   * @throws {StaleTermError} as `claim` does; roll back.
+   * @throws {StaleTermError} as `claim` does. Roll back: after a refusal the transaction cannot commit anything, not even
+   * if the error is swallowed.
    */
   check(transaction: Transaction, token: FencingToken): Promise<void>;
 

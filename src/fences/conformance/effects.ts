@@ -26,6 +26,21 @@ export const effectCases: readonly FenceCase[] = [
     },
   },
   {
+    id: 'refusal-cannot-be-swallowed',
+    title: 'lets nothing commit after a refused check, even if the caller ignores the refusal',
+    async run({ fence, other, transaction, write, read }) {
+      const name = freshName('swallowed');
+      await fence.claim(tokenOf(name, 5));
+      const attempt = transaction(async (open) => {
+        await write(open, name, 'stale');
+        await assertStale(other.check(open, tokenOf(name, 4)), 4, 5);
+      });
+      // Resources differ in whether such a commit is an error, or is answered as a rollback.
+      await outcomeOf(attempt);
+      assert.equal(await read(name), undefined);
+    },
+  },
+  {
     id: 'failed-work-leaves-nothing',
     title: "passes on the work's own error and leaves neither its writes nor its term",
     async run({ fence, other, write, read }) {

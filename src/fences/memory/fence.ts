@@ -1,7 +1,13 @@
 import { validateName } from '../../coordinators/index.js';
 import { ClosedError, OptionError, StaleTermError } from '../../errors/index.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
-import { type InstalledTerm, judge, validateEffect, validateToken } from '../rule.js';
+import {
+  type Candidate,
+  type InstalledTerm,
+  judge,
+  validateEffect,
+  validateToken,
+} from '../rule.js';
 import { MemoryResource, MemoryTransaction } from './resource.js';
 
 const termTable = 'fences';
@@ -46,11 +52,14 @@ class FenceInMemory implements MemoryFence {
     const candidate = validateToken(token);
     const { name, term, holderDigest } = candidate;
     const terms = transaction.table<InstalledTerm>(termTable);
-    if (judgeOrThrow(name, terms.peek(name), candidate) === 'install') {
-      terms.set(name, { term, holderDigest });
-    }
-    // Others may have claimed while the caller's work was awaiting something, so the commit judges once more.
-    transaction.guardCommit(() => judgeOrThrow(name, terms.peekCommitted(name), candidate));
+    // Others may have claimed while the caller's work was awaiting something, so the commit judges once more. A refusal
+    // is repeated there, for a caller who swallows the first one.
+    const seen = terms.peek(name);
+    const refused = judge(seen, candidate) === 'refuse';
+    transaction.guardCommit(() => {
+      assertPasses(refused ? seen : terms.peekCommitted(name), candidate);
+    });
+    if (assertPasses(seen, candidate) === 'install') terms.set(name, { term, holderDigest });
   }
 
   async transaction<Result>(
@@ -108,12 +117,12 @@ class FenceInMemory implements MemoryFence {
   }
 }
 
-function judgeOrThrow(
-  name: string,
+function assertPasses(
   installed: InstalledTerm | undefined,
-  candidate: InstalledTerm,
+  candidate: Candidate,
 ): 'pass' | 'install' {
   const verdict = judge(installed, candidate);
   if (verdict !== 'refuse') return verdict;
-  throw new StaleTermError(name, candidate.term, installed?.term ?? candidate.term);
+  const { name, term } = candidate;
+  throw new StaleTermError(name, term, installed?.term ?? term);
 }

@@ -101,7 +101,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
     const candidate = this.#accept(token);
     assertQueryable(transaction);
-    await this.#guard.admit(transaction, candidate, `the check of "${candidate.name}"`);
+    await this.#guard.admitOrSpoil(transaction, candidate, `the check of "${candidate.name}"`);
   }
 
   async transaction<Result>(

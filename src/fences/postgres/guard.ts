@@ -41,6 +41,19 @@ export class TermGuard {
     throw new StaleTermError(name, term, after?.term ?? term);
   }
 
+  /** As {@link admit}, for a transaction of the caller's, who may or may not do the right thing about a refusal. */
+  async admitOrSpoil(client: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
+    try {
+      await this.admit(client, candidate, what);
+    } catch (error) {
+      const own = this.#ask(what, this.#options.timeoutMs);
+      if (error instanceof StaleTermError) {
+        await ask(client, own, this.#statements.spoil).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
   /** What is committed for a name (or written by this very transaction). Waits for nobody. */
   async installed(
     client: PostgresQueryable,

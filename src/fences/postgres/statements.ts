@@ -78,8 +78,8 @@ FOR SHARE OF f`,
     /**
      * Installs a token unless a higher term, or an equal one of another holder, is there.
      *
-     * In: as \`pass\`. Out: one row if it is installed now, none if it was refused.
-     * Clock: the server's, for \`installed_at\`, which is for people only.
+     * In: as `pass`. Out: one row if it is installed now, none if it was refused.
+     * Clock: the server's, for `installed_at`, which is for people only.
      * Keeps true: the condition is judged on the newest committed row, after all transactions that hold it have
      * ended, and in the step that changes it. Terms never fall.
      */
@@ -90,6 +90,13 @@ ON CONFLICT (name) DO UPDATE
   SET term = excluded.term, holder_digest = excluded.holder_digest, installed_at = excluded.installed_at
   WHERE f.term < excluded.term OR (f.term = excluded.term AND f.holder_digest = excluded.holder_digest)
 RETURNING f.term::text AS term`,
+
+    /**
+     * Fails, always.
+     *
+     * Keeps true: a transaction in which a check was refused cannot commit, even if the caller swallows the refusal.
+     */
+    spoil: `DO $$ BEGIN RAISE EXCEPTION 'tenure: a stale term was refused, this transaction can only be rolled back'; END $$`,
 
     /** In: name. Out: what is installed, or no row. Locks nothing. */
     read: `SELECT f.term::text AS term, f.holder_digest AS "holderDigest" FROM ${fences} AS f WHERE f.name = $1`,

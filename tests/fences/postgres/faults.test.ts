@@ -235,7 +235,7 @@ describe('a server that is not fit for the PostgreSQL fence', () => {
     await runSql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await runSql(server.url, 'SELECT pg_reload_conf()');
     try {
-      const error = await failureOf(onPool.claim(tokenOf(name, 5)));
+      const error = await failureOf(onPool.transaction(tokenOf(name, 5), async () => {}));
       expect(error).toBeInstanceOf(OutcomeUnknownError);
     } finally {
       await runSql(server.url, 'ALTER SYSTEM RESET synchronous_standby_names');

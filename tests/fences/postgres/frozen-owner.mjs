@@ -1,6 +1,6 @@
 /**
  * An owner that freezes between its check and its commit: run by takeover.test.ts with a database URL, a name and a
- * term, and stopped with SIGSTOP as soon as it has said "checked".
+ * term, and stopped with SIGSTOP as soon as it has said "checked". It commits when it is woken.
  */
 import { register } from 'node:module';
 
@@ -10,12 +10,16 @@ const { tokenOf } = await import('../../../src/fences/conformance/scenario.js');
 
 const [url = '', name = '', term = ''] = process.argv.slice(2);
 const fence = postgresFence(url, { idleInTransactionTimeoutMs: 1000 });
+const token = tokenOf(name, Number(term));
+await fence.claim(token);
 const answer = await fence
-  .transaction(tokenOf(name, Number(term)), async (client) => {
+  .transaction(token, async (client) => {
     await client.query('INSERT INTO public.data VALUES ($1, $2)', [name, 'from the frozen owner']);
+    const woken = new Promise((resolve) => process.once('SIGCONT', resolve));
+    const alive = setInterval(() => {}, 1000);
     console.log('checked');
-    // Stopped somewhere in here; afterwards the commit goes out.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await woken;
+    clearInterval(alive);
   })
   .then(
     () => 'committed',

@@ -34,8 +34,9 @@ export class TemplateFence implements Fence<MemoryTransaction> {
     const candidate = this.accept(token);
     const { name, term, holderDigest } = candidate;
     const terms = transaction.table<InstalledTerm>('terms');
-    const verdict = this.judge(terms.peek(name), candidate);
-    if (verdict === 'refuse') this.refuse(transaction, candidate, terms.peek(name));
+    const seen = terms.peek(name);
+    const verdict = this.judge(seen, candidate);
+    if (verdict === 'refuse') this.refuse(transaction, candidate, seen);
     if (verdict === 'install') terms.set(name, { term, holderDigest });
     transaction.guardCommit(() => this.judgeCommit(terms.peekCommitted(name), candidate));
   }
@@ -89,10 +90,13 @@ export class TemplateFence implements Fence<MemoryTransaction> {
   }
 
   protected refuse(
-    _transaction: MemoryTransaction,
+    transaction: MemoryTransaction,
     candidate: Candidate,
     installed: InstalledTerm | undefined,
   ): void {
+    transaction.guardCommit(() => {
+      throw staleError(candidate, installed);
+    });
     throw staleError(candidate, installed);
   }
 

@@ -1,7 +1,8 @@
 import { StaleTermError } from '../../../src/errors/index.js';
 import type { FencingToken } from '../../../src/fences/index.js';
 import type { MemoryTransaction } from '../../../src/fences/memory/index.js';
-import { TemplateFence, type WrongFence, wrong } from './template.js';
+import type { Candidate, InstalledTerm } from '../../../src/fences/rule.js';
+import { staleError, TemplateFence, type WrongFence, wrong } from './template.js';
 
 /** Looks first, acts later: whatever happens in between is missed. */
 class ChecksInAnotherStep extends TemplateFence {
@@ -18,6 +19,16 @@ class RefusesAfterTheEffect extends TemplateFence {
       await this.check(transaction, token);
       return result;
     });
+  }
+}
+
+class ForgetsItsRefusals extends TemplateFence {
+  protected override refuse(
+    _transaction: MemoryTransaction,
+    candidate: Candidate,
+    installed: InstalledTerm | undefined,
+  ): void {
+    throw staleError(candidate, installed);
   }
 }
 
@@ -83,6 +94,7 @@ export const working: readonly WrongFence[] = [
     'higher-write-races-open-write',
   ),
   wrong('checks after the work', RefusesAfterTheEffect, 'lower-term-refused'),
+  wrong('forgets its refusals', ForgetsItsRefusals, 'refusal-cannot-be-swallowed'),
   wrong("wraps the work's error", WrapsTheWorksError, 'failed-work-leaves-nothing'),
   wrong('makes writers of one term wait', SerialDespiteItsPromise, 'writers-of-one-term'),
   wrong('checks once per transaction', ChecksOncePerTransaction, 'two-names-one-transaction'),
