@@ -177,7 +177,7 @@ describe('something that is not ours under one of our keys', () => {
   it('refuses to read a log of another type, or an entry of another form', async () => {
     const store = open();
     const token = await own(store);
-    await admin.xadd(`${prefix}:log`, '*', 'field', 'value');
+    await admin.xadd(`${prefix}:log`, '*', 'm2', '1\0a\0x\x001');
     await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
     await admin.del(`${prefix}:log`);
     await admin.xadd(`${prefix}:log`, '*', 'm1', 'no seq');
@@ -199,5 +199,50 @@ describe('a large batch', () => {
       call,
     );
     expect(await admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+  });
+
+  it('is answered in parts if it is large to read: at least one message for every shard', async () => {
+    const store = open();
+    const shards = Array.from({ length: 40 }, (_, shard) => shard);
+    const payload = JSON.stringify('x'.repeat(200 * 1024));
+    await store.publish(
+      [...shards, ...shards].map((shard) => message({ shard, payload })),
+      call,
+    );
+    const tokens = await Promise.all(shards.map((shard) => own(store, shard)));
+    const results = await store.step(
+      tokens.map((token, shard) => ({
+        shard,
+        token,
+        acknowledge: [],
+        after: undefined,
+        limit: 10,
+      })),
+      call,
+    );
+    const counts = results.map((result) => (result.outcome === 'ok' ? result.messages.length : 0));
+    expect(new Set(counts)).toEqual(new Set([1, 2]));
+    expect(counts.filter((count) => count === 2).length).toBeLessThan(20);
+  });
+});
+
+describe('a sealed key behind a long backlog of others', () => {
+  it('is not called drained before that was looked through', async () => {
+    const store = open();
+    const token = await own(store);
+    const others = Array.from({ length: 150 }, () => message({ key: 'b' }));
+    await store.publish([...others, message({ key: 'a' }), message({ key: 'b' })], call);
+    expect(await store.seal(0, 'a', call)).toEqual({ lastSeq: 1, drained: false });
+    const messages = await read(store, token);
+    const finish = async (positions: readonly string[]) => {
+      const request = { shard: 0, token, acknowledge: positions, after: undefined, limit: 100 };
+      await store.step([request], call);
+      return (await store.seal(0, 'a', call)).drained;
+    };
+    expect(await finish(messages.map(({ position }) => position))).toBe(false);
+    const rest = await read(store, token);
+    const ofA = rest.filter(({ key }) => key === 'a').map(({ position }) => position);
+    expect(ofA).toHaveLength(1);
+    expect(await finish(ofA)).toBe(true);
   });
 });
