@@ -124,6 +124,16 @@ describe('a watch on a memory store', () => {
     expect(wake.mock.calls).toEqual([[undefined]]);
   });
 
+  it('is not woken by a wake that was on its way when it was taken back', async () => {
+    const { runtime, store, other } = setUp();
+    const wake = vi.fn();
+    const stop = other.watch('', wake);
+    store.restart({ keepData: true });
+    stop();
+    await runtime.settle();
+    expect(wake).not.toHaveBeenCalled();
+  });
+
   it('needs a timer only while somebody watches', async () => {
     const { runtime, other, take } = setUp();
     await take('name');
