@@ -10,6 +10,8 @@ export interface PendingPublish {
   readonly resolve: (receipt: Receipt) => void;
   readonly reject: (error: unknown) => void;
   isSettled: boolean;
+  /** It is in a request that has no answer yet. */
+  isInFlight: boolean;
   /** What stands in the way of success so far; tells which error the caller gets when the budget is spent. */
   obstacle: Obstacle | undefined;
   /** How many requests found the key sealed. */

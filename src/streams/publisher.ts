@@ -60,6 +60,7 @@ export class Publisher {
         resolve,
         reject,
         isSettled: false,
+        isInFlight: false,
         obstacle: undefined,
         movedCount: 0,
       };
@@ -94,6 +95,7 @@ export class Publisher {
     const { store, attemptTimeoutMs } = this.#options;
     const requests = batch.map(({ shard, pending }) => ({ shard, ...pending.message }));
     const timeoutMs = Math.min(attemptTimeoutMs, this.#longestBudgetMs(batch));
+    for (const { pending } of batch) pending.isInFlight = true;
     try {
       const results = await store.publish(requests, { timeoutMs });
       for (const [index, shipment] of batch.entries()) this.#settle(shipment, results[index]);
@@ -116,6 +118,7 @@ export class Publisher {
   }
 
   #settle({ shard, pending }: Shipment, result: PublishResult | undefined): void {
+    pending.isInFlight = false;
     if (result !== undefined) this.#lanes.answered(pending.message.key);
     if (pending.isSettled) return;
     switch (result?.outcome) {
@@ -143,6 +146,7 @@ export class Publisher {
     const mayPass =
       isUnknown || error instanceof UnreachableError || error instanceof StoreRefusedError;
     for (const { shard, pending } of batch) {
+      pending.isInFlight = false;
       if (isUnknown) this.#lanes.unanswered(pending.message.key, shard);
       if (pending.isSettled) continue;
       if (!mayPass) {
@@ -208,7 +212,10 @@ export class Publisher {
   }
 }
 
+/** Sent and not answered is not the same as not sent: who is told the wrong one publishes twice, or never. */
 function giveUp(pending: PendingPublish): void {
   pending.isSettled = true;
-  pending.reject(budgetSpent(pending.message, pending.timeoutMs, pending.obstacle));
+  const { message, timeoutMs, isInFlight } = pending;
+  const obstacle = isInFlight ? ({ kind: 'unknown', cause: undefined } as const) : pending.obstacle;
+  pending.reject(budgetSpent(message, timeoutMs, obstacle));
 }
