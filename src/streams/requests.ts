@@ -1,4 +1,4 @@
-import { type CallOptions, Holder, validateTerm } from '../coordinators/index.js';
+import { Holder, validateTerm } from '../coordinators/index.js';
 import { checkTimeout } from '../coordinators/requests.js';
 import { OptionError } from '../errors/index.js';
 import { validateToken } from '../fences/rule.js';
@@ -21,7 +21,6 @@ export const largestStepCount = 1_000;
 /** NUL divides the parts of a stored message; a lone surrogate would be stored as something else. */
 const notStorable = /[\0\p{Cs}]/u;
 
-export type { CallOptions };
 export { checkTimeout };
 
 export function checkPublishes(
