@@ -1,0 +1,6 @@
+/** `npm run bench [-- NAME ...]`: runs the benchmarks on a Redis of their own and prints what they measured. */
+import { register } from 'node:module';
+
+register('../tests/support/typescript-hooks.mjs', import.meta.url);
+const { main } = await import('./main.js');
+await main(process.argv.slice(2));
