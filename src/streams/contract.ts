@@ -10,7 +10,8 @@ import type { FencingToken } from '../fences/index.js';
  * The log keeps the term that was last installed in it. Reading and acknowledging compare with that term in the same
  * step, so a worker that lost its shard can neither take a message nor finish one. Publishing needs no term.
  *
- * Errors are those of the coordinator contract, and every call settles within its `timeoutMs`.
+ * Errors are those of the coordinator contract, and every call settles within its `timeoutMs`. Something foreign under
+ * one of the log's own names rejects the call with `RecordCorruptError` and is left alone.
  */
 export interface StreamStore {
   readonly promises: StreamPromises;
@@ -29,7 +30,8 @@ export interface StreamStore {
 
   /**
    * For each shard, in one step and only under the installed token: removes the acknowledged messages, then returns up
-   * to `limit` messages that follow `after`, oldest first.
+   * to `limit` messages that follow `after`, oldest first. It may return fewer (an answer's size is bounded); only an
+   * empty answer to a limit of 1 and above means that nothing is left.
    */
   step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]>;
 
@@ -100,11 +102,11 @@ export interface StaleToken {
 export interface StepRequest {
   readonly shard: number;
   readonly token: FencingToken;
-  /** Positions of messages whose effect is done. */
+  /** Positions of messages whose effect is done, at most 1,000. */
   readonly acknowledge: readonly string[];
   /** Read behind this position; `undefined` from the head of the log. */
   readonly after: string | undefined;
-  /** At most this many messages; 0 reads none. */
+  /** At most this many messages, up to 1,000; 0 reads none. */
   readonly limit: number;
 }
 
