@@ -76,14 +76,10 @@ export interface TransactionSteps {
 }
 
 /**
- * The last message of a transaction.
- *
- * - `SAVEPOINT` fails unless a transaction is open, so work that committed on its own is found out. It also fails in
- *   one that has failed, where `COMMIT` would answer as if nothing were wrong and roll back.
- * - Without `statement_timeout`, since a server that is waiting for its synchronous standby takes a time-out as "do
- *   not wait", and reports a commit that only one machine has.
+ * The last message of a transaction. `SAVEPOINT` fails unless a transaction is open, so work that committed on its own
+ * is found out. It also fails in one that has failed, where `COMMIT` would answer as if all were well, and roll back.
  */
-const commitText = 'SAVEPOINT tenure_commit; SET LOCAL statement_timeout = 0; COMMIT';
+const commitText = 'SAVEPOINT tenure_commit; COMMIT';
 
 /**
  * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever

@@ -38,6 +38,14 @@ export const effectCases: readonly FenceCase[] = [
       // Resources differ in whether such a commit is an error, or is answered as a rollback.
       await outcomeOf(attempt);
       assert.equal(await read(name), undefined);
+      const ownRefusal = transaction(async (open) => {
+        await fence.check(open, tokenOf(name, 7));
+        await write(open, name, 'refused by its own term');
+        await assertStale(fence.check(open, tokenOf(name, 6)), 6, 7);
+      });
+      await outcomeOf(ownRefusal);
+      assert.equal(await read(name), undefined);
+      assert.equal(await other.installedTerm(name), 5);
     },
   },
   {
