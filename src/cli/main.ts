@@ -1,31 +1,20 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { addDemo } from './demo/command.js';
 import { exitStatus } from './exit-status.js';
-import { reportFailure } from './failure.js';
+import { commandRunner } from './run.js';
 import { addSelftest } from './selftest/command.js';
 import { terminal } from './terminal.js';
 import { packageVersion } from './version.js';
 
 const help = `
 Examples:
-  tenure demo                                  watch ownership change hands, in half a minute
-  tenure selftest --url redis://localhost      check that the promises hold on your store
+  tenure demo                                  watch ownership change hands
+  tenure selftest --url redis://localhost      check the promises on your store
 
 Exit status: 0 success, 1 a verdict that failed, 64 usage, 69 store unreachable,
-78 store misconfigured.`;
-
-/** Runs a command's body; a failure is reported here, once, and becomes the exit status. */
-async function run(
-  command: string,
-  targets: readonly string[],
-  body: () => Promise<number>,
-): Promise<void> {
-  try {
-    process.exitCode = await body();
-  } catch (error) {
-    process.exitCode = reportFailure(terminal, command, error, targets);
-  }
-}
+78 store misconfigured.
+`;
 
 const program = new Command('tenure')
   .description('Safe ownership among processes: who may act now, and how everyone else is refused.')
@@ -33,6 +22,8 @@ const program = new Command('tenure')
   .addHelpText('after', help)
   .showHelpAfterError('(--help lists commands and options)')
   .exitOverride();
+const run = commandRunner(terminal);
+addDemo(program, terminal, run);
 addSelftest(program, terminal, run);
 
 try {

@@ -8,7 +8,7 @@ import { refusal } from './checks/refusal.js';
 import { spread } from './checks/spread.js';
 import type { Sabotage } from './sabotage.js';
 
-const checks: readonly Check[] = [spread, exclusion, loss, order, refusal];
+const others: readonly Check[] = [exclusion, loss, order, refusal];
 
 export interface CheckResult {
   readonly name: string;
@@ -29,22 +29,22 @@ export async function runChecks(
   stores: Stores,
   sabotages: readonly Sabotage[],
   report: (result: CheckResult, number: number) => void,
+  signal: AbortSignal,
 ): Promise<CheckResult[]> {
   const observer = stores.openCoordinator();
   try {
     await observer.read(['reachable'], observerCall);
     const runOne = (check: Check) => runCheck(check, stores, observer, sabotages);
-    const running: Promise<CheckResult>[] = [];
+    const first = runOne(spread);
+    await first;
+    const running = [first, ...others.map(runOne)];
     const results: CheckResult[] = [];
-    for (const check of checks) {
-      const result = runOne(check);
-      running.push(result);
-      if (check === spread) await result;
-    }
     for (const result of running) {
       results.push(await result);
-      report(results[results.length - 1] as CheckResult, results.length);
+      // Whoever interrupts waits for the checks that run, a few seconds at most, and sees no verdict.
+      if (!signal.aborted) report(await result, results.length);
     }
+    signal.throwIfAborted();
     return results;
   } finally {
     await observer.close();

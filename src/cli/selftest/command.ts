@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { exitStatus } from '../exit-status.js';
+import type { RunCommand } from '../run.js';
 import { defaultUrl, openStores } from '../stores.js';
 import { narrationAside, type Terminal } from '../terminal.js';
-import { runChecks } from './checks.js';
+import { type CheckResult, runChecks } from './checks.js';
 import { announce, reportAsJson, reportCheck, reportVerdict } from './report.js';
 import { parseSabotage, sabotageNames } from './sabotage.js';
 
@@ -18,14 +18,11 @@ Examples:
   tenure selftest                              in memory, in a few seconds
   tenure selftest --url redis://localhost      the same five checks on a Redis server
   tenure selftest --sabotage no-fence          see that a missing fence is noticed
-  tenure selftest -o json                      the verdict for a program`;
+  tenure selftest -o json                      the verdict for a program
+`;
 
-/** `tenure selftest`. `run` reports failures and sets the exit status. */
-export function addSelftest(
-  program: Command,
-  terminal: Terminal,
-  run: (command: string, targets: readonly string[], body: () => Promise<number>) => Promise<void>,
-): void {
+/** `tenure selftest`. */
+export function addSelftest(program: Command, terminal: Terminal, run: RunCommand): void {
   program
     .command('selftest')
     .summary('check that the promises hold on this machine and store')
@@ -41,20 +38,23 @@ export function addSelftest(
     )
     .addHelpText('after', examples)
     .action((options: SelftestOptions) =>
-      run('selftest', [options.url], () => selftest(options, terminal)),
+      run('selftest', [options.url], (signal) => selftest(options, terminal, signal)),
     );
 }
 
-async function selftest(options: SelftestOptions, terminal: Terminal): Promise<number> {
+async function selftest(
+  options: SelftestOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<boolean> {
   const sabotages = parseSabotage(options.sabotage);
   const stores = await openStores(options.url, `selftest-${randomBytes(6).toString('hex')}`);
   const asJson = options.output === 'json';
   const voice = asJson ? narrationAside(terminal) : terminal;
   announce(voice, stores.address, sabotages);
-  const results = await runChecks(stores, sabotages, (result, number) =>
-    reportCheck(voice, result, number),
-  );
+  const report = (result: CheckResult, number: number) => reportCheck(voice, result, number);
+  const results = await runChecks(stores, sabotages, report, signal);
   reportVerdict(voice, results, sabotages);
   if (asJson) reportAsJson(terminal, stores.address, sabotages, results);
-  return results.every(({ passed }) => passed) ? exitStatus.success : exitStatus.failedVerdict;
+  return results.every(({ passed }) => passed);
 }

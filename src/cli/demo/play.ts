@@ -1,0 +1,94 @@
+import { Topic } from '../../streams/topic.js';
+import { openStores, type Stores } from '../stores.js';
+import type { Terminal } from '../terminal.js';
+import { EmbeddedFleet } from './fleet/embedded.js';
+import type { Fleet } from './fleet/fleet.js';
+import { ProcessFleet } from './fleet/processes.js';
+import { followed, Gateway } from './gateway.js';
+import { Narrator } from './narrator.js';
+import { Newsroom } from './newsroom.js';
+import { OwnershipWatch } from './ownership.js';
+import { topicName } from './settings.js';
+import type { Sink } from './sink.js';
+import { createSink } from './sinks/open.js';
+import type { Stage } from './stage.js';
+import { judgeAll, oneFreezes, oneIsKilled, oneOwnsAll, secondJoins } from './steps.js';
+import type { Verdict } from './verdict.js';
+
+export interface DemoSettings {
+  readonly url: string;
+  readonly sink: string;
+  /** Of this run alone: 12 hexadecimal digits. */
+  readonly runId: string;
+  readonly signal: AbortSignal;
+}
+
+export interface DemoResult {
+  readonly verdict: Verdict;
+  readonly brokenClaims: readonly string[];
+}
+
+/** Sets the stage, plays the five steps, and removes everything again, however they end. */
+export async function playDemo(settings: DemoSettings, terminal: Terminal): Promise<DemoResult> {
+  const namespace = `demo-${settings.runId}`;
+  const stores = await openStores(settings.url, namespace);
+  const ending: (() => Promise<void>)[] = [() => stores.erase()];
+  try {
+    const observer = stores.openCoordinator();
+    ending.push(() => observer.close());
+    await observer.read(['reachable'], { timeoutMs: 2_000 });
+    const sink = await createSink(settings.sink, settings.runId);
+    ending.push(() => sink.remove());
+    const streams = stores.openStreams(topicName);
+    ending.push(() => streams.close());
+    const news = new Newsroom(settings.signal);
+    const fleet = chooseFleet(settings, namespace, stores, sink, news);
+    const gateway = new Gateway(new Topic(streams, { name: topicName }));
+    ending.push(async () => {
+      await gateway.close().catch(() => {});
+      await fleet.close();
+    });
+    const narrator = new Narrator(terminal);
+    const ownership = new OwnershipWatch(observer, settings.signal);
+    const { signal } = settings;
+    const stage = { fleet, gateway, sink, ownership, news, narrator, signal, changes: [] };
+    const verdict = await playSteps(stage, stores);
+    return { verdict, brokenClaims: narrator.brokenClaims };
+  } finally {
+    for (const end of ending.reverse()) await end();
+  }
+}
+
+function chooseFleet(
+  { url }: DemoSettings,
+  namespace: string,
+  stores: Stores,
+  sink: Sink,
+  news: Newsroom,
+): Fleet {
+  if (stores.isLocal) return new EmbeddedFleet(stores, sink, news.tell);
+  return new ProcessFleet({ url, namespace }, sink, news.tell);
+}
+
+async function playSteps(stage: Stage, stores: Stores): Promise<Verdict> {
+  const { narrator, fleet, gateway, news, sink } = stage;
+  narrator.title('tenure demo: a support chat that never gets its order wrong', [
+    'Customers write to a shop. Messages of one customer must be answered in order',
+    'and one at a time, by whichever worker owns the shard of that customer. Workers',
+    'come, are killed and freeze; a lease of 3 s decides who owns, and a fence at the',
+    'sink refuses whoever owns no more.',
+    '',
+    `${gateway.customerCount} customers, 256 shards; ${fleet.kind}`,
+    `leases and messages: ${stores.address}   answers: ${sink.address}`,
+  ]);
+  news.listen(({ type, message, worker }) => {
+    if (type === 'written' && message.customer === followed) narrator.answered(message, worker);
+  });
+  await oneOwnsAll(stage);
+  await secondJoins(stage);
+  await oneIsKilled(stage);
+  await oneFreezes(stage);
+  const verdict = await judgeAll(stage);
+  narrator.end();
+  return verdict;
+}

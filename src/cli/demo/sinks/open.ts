@@ -1,0 +1,20 @@
+import { schemeOf, unknownScheme } from '../../stores.js';
+import type { Sink } from '../sink.js';
+import { memorySink } from './memory.js';
+
+const knownUrls = 'use memory: or postgres://user:password@host:port/database';
+
+/** Loads the driver that the URL asks for, and no other. @throws {OptionError} and the errors of the database. */
+export async function createSink(url: string, runId: string): Promise<Sink> {
+  switch (schemeOf(url, '--sink', knownUrls)) {
+    case 'memory:':
+      return memorySink();
+    case 'postgres:':
+    case 'postgresql:': {
+      const { createPostgresSink } = await import('./postgres.js');
+      return await createPostgresSink(url, runId);
+    }
+    default:
+      throw unknownScheme('--sink', url, knownUrls);
+  }
+}
