@@ -1,4 +1,5 @@
 import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
+import type { Holder } from '../holder.js';
 import { groupNames, type RedisKeys } from './keys.js';
 import { leasePrefix } from './record.js';
 import { indexTtls } from './scripts.js';
@@ -33,28 +34,46 @@ export function acquireCall(keys: RedisKeys, requests: readonly AcquireRequest[]
   };
 }
 
-/** `isStale` tells whose entry in the index is due for a refresh. */
+/** `stale` are the names whose entry in the index is due for a refresh. */
 export function renewCall(
   keys: RedisKeys,
   requests: readonly RenewRequest[],
-  isStale: (name: string) => boolean,
+  stale: ReadonlySet<string>,
 ): ScriptCall {
   const { groups, numbers } = groupNames(requests.map(({ name }) => name));
-  const leases: (string | number)[] = [];
+  const ttls = requests.map(({ ttlMs }) => whole(ttlMs));
+  const isOneTtl = ttls.every((ttlMs) => ttlMs === ttls[0]);
+  const prefixes: string[] = [];
   const lives = groups.map(() => 0);
   const metadata: (string | number)[] = [];
   const refreshes: (string | number)[] = [];
+  // Mostly one holder renews all it has.
+  let holder: Holder | undefined;
+  let wire = '';
   for (const [index, request] of requests.entries()) {
-    const ttlMs = whole(request.ttlMs);
+    const ttlMs = ttls[index] ?? 0;
     const group = numbers[index] ?? 0;
-    leases.push(leasePrefix(request.term, request.holder, ttlMs), ttlMs);
+    if (request.holder !== holder) {
+      holder = request.holder;
+      wire = holder.wire;
+    }
+    prefixes.push(leasePrefix(request.term, wire, ttlMs));
     lives[group - 1] = Math.max(lives[group - 1] ?? 0, ttlMs * indexTtls);
     if (request.metadata !== undefined) metadata.push(index + 1, request.metadata);
-    if (isStale(request.name)) refreshes.push(index + 1, request.name, group);
+    if (stale.has(request.name)) refreshes.push(index + 1, request.name, group);
   }
   return {
     keys: leasesAndIndexes(keys, requests, groups),
-    args: [requests.length, ...leases, ...lives, metadata.length / 2, ...metadata, ...refreshes],
+    args: [
+      requests.length,
+      isOneTtl ? 1 : ttls.length,
+      ...(isOneTtl ? ttls.slice(0, 1) : ttls),
+      ...prefixes,
+      ...lives,
+      metadata.length / 2,
+      ...metadata,
+      ...refreshes,
+    ],
   };
 }
 

@@ -165,12 +165,8 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const checked = checkRenewals(requests, this.promises);
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
-    const stale = new Set<string>();
-    const { keys, args } = renewCall(this.#keys, checked, (name) => {
-      if (!this.#freshness.isStale(name)) return false;
-      stale.add(name);
-      return true;
-    });
+    const stale = this.#freshness.stale(checked.map(({ name }) => name));
+    const { keys, args } = renewCall(this.#keys, checked, stale);
     const reply = await this.#connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
     for (const [index, { name, ttlMs }] of checked.entries()) {

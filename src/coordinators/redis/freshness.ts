@@ -16,8 +16,13 @@ export class IndexFreshness {
     this.#runtime = runtime;
   }
 
-  isStale(name: string): boolean {
-    return (this.#freshUntilMs.get(name) ?? 0) <= this.#runtime.now().monotonicMs;
+  /** Those of the names that are due now. */
+  stale(names: Iterable<string>): Set<string> {
+    const nowMs = this.#runtime.now().monotonicMs;
+    const stale = new Set<string>();
+    for (const name of names)
+      if ((this.#freshUntilMs.get(name) ?? Number.NEGATIVE_INFINITY) <= nowMs) stale.add(name);
+    return stale;
   }
 
   entered(name: string, ttlMs: number): void {

@@ -1,11 +1,15 @@
 import { encodeName, groupOf, validateName } from '../names.js';
 
+const rememberedCount = 4_096;
+
 /**
  * Where a namespace keeps its things. The hash tag comes first in every key, so that all keys of a namespace share one
  * slot, and no text of a user can move one: names are encoded and stand behind it.
  */
 export class RedisKeys {
   readonly #prefix: string;
+  /** Encoding 256 names costs more than the server takes to renew them, and it is the same names each time. */
+  readonly #leases = new Map<string, string>();
 
   /** @throws {OptionError} if the namespace is not a name. */
   constructor(namespace: string) {
@@ -19,7 +23,12 @@ export class RedisKeys {
 
   /** String with a TTL: the lease or reservation of a name. */
   lease(name: string): string {
-    return `${this.#prefix}:lease:${encodeName(name)}`;
+    const known = this.#leases.get(name);
+    if (known !== undefined) return known;
+    if (this.#leases.size >= rememberedCount) this.#leases.clear();
+    const key = `${this.#prefix}:lease:${encodeName(name)}`;
+    this.#leases.set(name, key);
+    return key;
   }
 
   /** Sorted set with a TTL: the names of a group, each with the time at which it may be forgotten. */

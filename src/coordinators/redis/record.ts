@@ -13,9 +13,9 @@ import { isTerm } from '../term.js';
 const lease = /^1L\|(\d{1,16})\|([^|]+)\|(\d{1,8})\|([0-9a-f]{32})\|(\d{1,16})\|([\s\S]*)$/;
 const reservation = /^1R\|(\d{1,16})\|([^|:]+)\|(\d{1,8})$/;
 
-/** The beginning of a lease's text up to and with its ttl: what a renewal that changes nothing else compares. */
-export function leasePrefix(term: number, holder: Holder, ttlMs: number): string {
-  return `1L|${term}|${holder.wire}|${ttlMs}|`;
+/** The beginning of a lease's text, up to and with its ttl: what a renewal that changes nothing else compares. */
+export function leasePrefix(term: number, wire: string, ttlMs: number): string {
+  return `1L|${term}|${wire}|${ttlMs}|`;
 }
 
 /**

@@ -25,6 +25,8 @@ const longestTtlMs = 24 * 60 * 60 * 1000;
 const termTtlMs = 30 * 24 * 60 * 60 * 1000;
 /** How many entries of an index one acquire forgets. */
 const pruneCount = 8;
+/** How many records a renewal reads with one command; Lua passes at most 8,000 values. */
+const readChunkCount = 1_000;
 
 /**
  * Shared by scripts: which errors are a foreign type, and how an index is written. The whole index lives at least as
@@ -121,8 +123,8 @@ return results
  * Extends leases that are still the caller's. The path every holder takes all day, so it does as little as it can.
  *
  * - KEYS: n leases; g indexes.
- * - ARGV: n; then for each lease: its text's beginning up to the ttl, ttl in ms; then for each index: how long to keep
- *   it; then m, and m times: number of the lease, new metadata; then for each remaining pair: number of the lease, name,
+ * - ARGV: n; how many ttls follow: 1 for all, or n; the ttls in ms; then for each lease its text's beginning up to the
+ *   ttl; then for each index how long to keep it; then m, and m times: number of the lease, new metadata; then for each remaining pair: number of the lease, name,
  *   number of its index - entries to refresh.
  * - Returns pairs of what was not renewed: number of the lease, `vanished` or `superseded`.
  * - Clock: the server's, for expiry.
@@ -131,8 +133,11 @@ return results
 export const renewScript = defineScript(
   'renew',
   `${shared}
-local count, sub = tonumber(ARGV[2]), string.sub
+local count, ttlCount = tonumber(ARGV[2]), tonumber(ARGV[3])
+local oneTtl = ttlCount == 1 and ARGV[4]
+local prefixes = 3 + ttlCount
 local failed, isFailed = {}, {}
+local find, sub = string.find, string.sub
 
 local function fail(i, reason)
   isFailed[i] = true
@@ -142,26 +147,32 @@ end
 
 -- The ttl is not the one the record was written with, or the lease is not the caller's.
 local function renewOther(i, text, prefix, ttl)
-  if not text then return fail(i, 'vanished') end
-  local ownLength = #prefix - #ttl - 1
-  if isForeign(text) or sub(text, 1, ownLength) ~= sub(prefix, 1, ownLength) then
-    return fail(i, 'superseded')
+  if not text then
+    -- MGET answers nothing for another type, too.
+    return fail(i, call('EXISTS', KEYS[i]) == 1 and 'superseded' or 'vanished')
   end
+  local ownLength = #prefix - #ttl - 1
+  if sub(text, 1, ownLength) ~= sub(prefix, 1, ownLength) then return fail(i, 'superseded') end
   local rest = string.match(text, '^%d+|(.*)$', ownLength + 1)
   call('SET', KEYS[i], prefix .. rest, 'PX', ttl)
 end
 
-for i = 1, count do
-  local prefix, ttl = ARGV[1 + 2 * i], ARGV[2 + 2 * i]
-  local text = pcall('GET', KEYS[i])
-  if type(text) == 'string' and sub(text, 1, #prefix) == prefix then
-    call('PEXPIRE', KEYS[i], ttl)
-  else
-    renewOther(i, text, prefix, ttl)
+-- One MGET for many keys: unpack takes no more than some thousand.
+for from = 1, count, ${readChunkCount} do
+  local upTo = math.min(from + ${readChunkCount - 1}, count)
+  local texts = call('MGET', unpack(KEYS, from, upTo))
+  for i = from, upTo do
+    local text, prefix, ttl = texts[i - from + 1], ARGV[prefixes + i], oneTtl or ARGV[3 + i]
+    -- A plain find compares without making a new string of the beginning.
+    if text and find(text, prefix, 1, true) == 1 then
+      call('PEXPIRE', KEYS[i], ttl)
+    else
+      renewOther(i, text, prefix, ttl)
+    end
   end
 end
 
-local at = 3 + 2 * count
+local at = prefixes + count + 1
 for i = count + 1, #KEYS do
   keepIndex(KEYS[i], ARGV[at])
   at = at + 1
@@ -179,7 +190,7 @@ end
 for r = metadataEnd + 1, #ARGV, 3 do
   local i = tonumber(ARGV[r])
   if not isFailed[i] then
-    enter(KEYS[count + tonumber(ARGV[r + 2])], ARGV[r + 1], tonumber(ARGV[2 + 2 * i]) * ${indexTtls})
+    enter(KEYS[count + tonumber(ARGV[r + 2])], ARGV[r + 1], tonumber(oneTtl or ARGV[3 + i]) * ${indexTtls})
   end
 end
 return failed
