@@ -100,7 +100,7 @@ export const hangCases = [
       const ann = await scene.actor('ann');
       const bob = await scene.actor('bob');
       const held = scene.newName();
-      const term = await ann.take(held);
+      const term = await ann.take(ann.request(held, { ttlMs: scene.ttlMs * 20 }));
       await scene.disturb('cut', ann.client);
       const { timeoutMs } = scene.call;
       // The first call may meet a connection that is only now found dead; afterwards it is known.

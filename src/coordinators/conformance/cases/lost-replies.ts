@@ -12,7 +12,7 @@ export const lostReplyCases = [
       const name = scene.newName();
       const ann = await scene.actor('ann');
       const bob = await scene.actor('bob');
-      const request = ann.request(name);
+      const request = ann.request(name, { ttlMs: scene.ttlMs * 20 });
       await scene.disturb('loseReplies', ann.client);
       const verdict = await scene.unanswered(
         ann.acquire(request),
