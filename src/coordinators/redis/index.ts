@@ -1,3 +1,4 @@
+export type { DuplicableRedisClient, RedisFacts } from '../../drivers/redis/index.js';
 export {
   type RedisCoordinator,
   type RedisCoordinatorEvents,

@@ -111,7 +111,7 @@ end
 
 for i = 2 + count, #KEYS do
   local stale = pcall('ZRANGEBYSCORE', KEYS[i], '-inf', number(now), 'LIMIT', 0, ${pruneCount})
-  if stale.err == nil and #stale > 0 then call('ZREM', KEYS[i], unpack(stale)) end
+  if not isForeign(stale) and #stale > 0 then call('ZREM', KEYS[i], unpack(stale)) end
 end
 local results = {}
 for i = 1, count do results[i] = acquire(i) end
