@@ -1,4 +1,4 @@
-import { OptionError, redactSecrets } from '../errors/index.js';
+import { redactSecrets } from '../errors/index.js';
 import { exitStatus, exitStatusOf, InterruptedError } from './exit-status.js';
 import type { Terminal } from './terminal.js';
 
@@ -15,9 +15,10 @@ export function reportFailure(
     return status;
   }
   terminal.note(`tenure ${command}: ${messageOf(error, status)}`);
-  const addresses = targets.map(addressOf);
-  if (addresses.length > 0) terminal.note(`  against: ${addresses.join(', ')}`);
-  terminal.note(`  next:    ${nextCommand(command, error, status, addresses)}`);
+  const addresses = targets.map(addressOf).filter((address) => address !== 'memory:');
+  if (status !== exitStatus.usage && addresses.length > 0)
+    terminal.note(`  against: ${addresses.join(', ')}`);
+  terminal.note(`  next:    ${nextCommand(command, status, addresses)}`);
   return status;
 }
 
@@ -28,31 +29,29 @@ function messageOf(error: unknown, status: number): string {
   return redactSecrets(text);
 }
 
-function nextCommand(
-  command: string,
-  error: unknown,
-  status: number,
-  addresses: readonly string[],
-): string {
-  if (error instanceof OptionError || status === exitStatus.usage)
-    return `tenure ${command} --help`;
-  if (status === exitStatus.internal) return 'report this with the lines above';
-  const probes = addresses.map(probeOf).filter((probe) => probe !== undefined);
-  if (probes.length === 0) return `tenure ${command}`;
-  const again = status === exitStatus.misconfigured ? 'correct its settings, then' : 'then';
-  return `${probes.join(' && ')}, ${again} tenure ${command} again`;
+function nextCommand(command: string, status: number, addresses: readonly string[]): string {
+  switch (status) {
+    case exitStatus.usage:
+      return `tenure ${command} --help`;
+    case exitStatus.misconfigured:
+      return `correct the settings, then tenure ${command} again`;
+    case exitStatus.unavailable:
+      return addresses.map(probeOf).join(' && ') || `tenure ${command}`;
+    default:
+      return 'report this with the lines above';
+  }
 }
 
 /** A command that everybody who runs such a server has at hand. */
-function probeOf(address: string): string | undefined {
-  if (address.startsWith('redis')) return `redis-cli -u ${address} ping`;
+function probeOf(address: string): string {
   if (address.startsWith('postgres')) return `psql ${address} -c 'select 1'`;
-  return undefined;
+  return `redis-cli -u ${address} ping`;
 }
 
 /** Where the store is, without whom we are there: scheme, host, port and path of its URL. */
 export function addressOf(url: string): string {
-  if (!URL.canParse(url)) return redactSecrets(url);
+  // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
+  if (!URL.canParse(url)) return 'something that is not a URL';
   const { protocol, host, pathname } = new URL(url);
   return host === '' ? protocol : `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
 }

@@ -1,4 +1,5 @@
 import { Topic } from '../../streams/topic.js';
+import { Cleanup } from '../cleanup.js';
 import { openStores, type Stores } from '../stores.js';
 import type { Terminal } from '../terminal.js';
 import { EmbeddedFleet } from './fleet/embedded.js';
@@ -32,22 +33,21 @@ export interface DemoResult {
 export async function playDemo(settings: DemoSettings, terminal: Terminal): Promise<DemoResult> {
   const namespace = `demo-${settings.runId}`;
   const stores = await openStores(settings.url, namespace);
-  const ending: (() => Promise<void>)[] = [() => stores.erase()];
+  const cleanup = new Cleanup();
   try {
     const observer = stores.openCoordinator();
-    ending.push(() => observer.close());
+    cleanup.add('a connection', () => observer.close());
     await observer.read(['reachable'], { timeoutMs: 2_000 });
+    cleanup.add(`what namespace ${namespace} holds in ${stores.address}`, () => stores.erase());
     const sink = await createSink(settings.sink, settings.runId);
-    ending.push(() => sink.remove());
+    cleanup.add(`what run ${settings.runId} holds in ${sink.address}`, () => sink.remove());
     const streams = stores.openStreams(topicName);
-    ending.push(() => streams.close());
+    cleanup.add('a connection', () => streams.close());
     const news = new Newsroom(settings.signal);
     const fleet = chooseFleet(settings, namespace, stores, sink, news);
     const gateway = new Gateway(new Topic(streams, { name: topicName }));
-    ending.push(async () => {
-      await gateway.close().catch(() => {});
-      await fleet.close();
-    });
+    cleanup.add('some workers', () => fleet.close());
+    cleanup.add('some unfinished conversations', () => gateway.close());
     const narrator = new Narrator(terminal);
     const ownership = new OwnershipWatch(observer, settings.signal);
     const { signal } = settings;
@@ -55,7 +55,7 @@ export async function playDemo(settings: DemoSettings, terminal: Terminal): Prom
     const verdict = await playSteps(stage, stores);
     return { verdict, brokenClaims: narrator.brokenClaims };
   } finally {
-    for (const end of ending.reverse()) await end();
+    await cleanup.run(terminal);
   }
 }
 
@@ -72,14 +72,16 @@ function chooseFleet(
 
 async function playSteps(stage: Stage, stores: Stores): Promise<Verdict> {
   const { narrator, fleet, gateway, news, sink } = stage;
-  narrator.title('tenure demo: a support chat that never gets its order wrong', [
-    'Customers write to a shop. Messages of one customer must be answered in order',
-    'and one at a time, by whichever worker owns the shard of that customer. Workers',
-    'come, are killed and freeze; a lease of 3 s decides who owns, and a fence at the',
-    'sink refuses whoever owns no more.',
+  narrator.title("tenure demo: a support chat, every customer's messages in order", [
+    'Customers write to a shop: "I want a refund", "never mind, cancel it". Answered',
+    'out of order, or by two at once, that costs money. So every customer belongs to',
+    'a shard, every shard to one worker at a time, by a lease of 3 s that is renewed',
+    'every second. Workers join, are killed and freeze; a fence at the sink, where',
+    'the answers are kept, refuses whoever owns no more.',
     '',
-    `${gateway.customerCount} customers, 256 shards; ${fleet.kind}`,
-    `leases and messages: ${stores.address}   answers: ${sink.address}`,
+    `${gateway.customerCount} customers, 256 shards, ${fleet.kind}`,
+    `leases and messages: ${stores.address}`,
+    `sink of the answers: ${sink.address}`,
   ]);
   news.listen(({ type, message, worker }) => {
     if (type === 'written' && message.customer === followed) narrator.answered(message, worker);

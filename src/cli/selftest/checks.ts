@@ -1,3 +1,4 @@
+import type { Cleanup } from '../cleanup.js';
 import type { Stores } from '../stores.js';
 import { createBench } from './bench.js';
 import { type Check, observerCall } from './check.js';
@@ -30,26 +31,24 @@ export async function runChecks(
   sabotages: readonly Sabotage[],
   report: (result: CheckResult, number: number) => void,
   signal: AbortSignal,
+  cleanup: Cleanup,
 ): Promise<CheckResult[]> {
   const observer = stores.openCoordinator();
-  try {
-    await observer.read(['reachable'], observerCall);
-    const runOne = (check: Check) => runCheck(check, stores, observer, sabotages);
-    const first = runOne(spread);
-    await first;
-    const running = [first, ...others.map(runOne)];
-    const results: CheckResult[] = [];
-    for (const result of running) {
-      results.push(await result);
-      // Whoever interrupts waits for the checks that run, a few seconds at most, and sees no verdict.
-      if (!signal.aborted) report(await result, results.length);
-    }
-    signal.throwIfAborted();
-    return results;
-  } finally {
-    await observer.close();
-    await stores.erase();
+  cleanup.add('a connection', () => observer.close());
+  await observer.read(['reachable'], observerCall);
+  cleanup.add(`the checks' records in ${stores.address}`, () => stores.erase());
+  const runOne = (check: Check) => runCheck(check, stores, observer, sabotages);
+  const first = runOne(spread);
+  await first;
+  const running = [first, ...others.map(runOne)];
+  const results: CheckResult[] = [];
+  for (const result of running) {
+    results.push(await result);
+    // Whoever interrupts waits for the checks that run, a few seconds at most, and sees no verdict.
+    if (!signal.aborted) report(await result, results.length);
   }
+  signal.throwIfAborted();
+  return results;
 }
 
 async function runCheck(

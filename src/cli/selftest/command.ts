@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { Cleanup } from '../cleanup.js';
 import type { RunCommand } from '../run.js';
 import { defaultUrl, openStores } from '../stores.js';
 import { narrationAside, type Terminal } from '../terminal.js';
@@ -53,7 +54,13 @@ async function selftest(
   const voice = asJson ? narrationAside(terminal) : terminal;
   announce(voice, stores.address, sabotages);
   const report = (result: CheckResult, number: number) => reportCheck(voice, result, number);
-  const results = await runChecks(stores, sabotages, report, signal);
+  const cleanup = new Cleanup();
+  let results: CheckResult[];
+  try {
+    results = await runChecks(stores, sabotages, report, signal, cleanup);
+  } finally {
+    await cleanup.run(terminal);
+  }
   reportVerdict(voice, results, sabotages);
   if (asJson) reportAsJson(terminal, stores.address, sabotages, results);
   return results.every(({ passed }) => passed);
