@@ -8,6 +8,8 @@ import { shardLeaseName } from './work.js';
 export interface Fleet {
   readonly members: readonly Member[];
   readonly shards: readonly ShardSighting[];
+  /** Whether the store listed this process among the members; it counts as one if it holds the member lease. */
+  readonly listsSelf: boolean;
   /** Until the earliest lease or reservation of somebody else ends, unless it is renewed; infinite if there is none. */
   readonly foreignExpiryMs: number;
 }
@@ -23,6 +25,8 @@ export interface FleetQuery {
   readonly shardCount: number;
   readonly shards: readonly number[];
   readonly self: Holder;
+  /** The term of this process's member lease, if it holds one. */
+  readonly selfTerm: number | undefined;
   readonly timeoutMs: number;
 }
 
@@ -32,9 +36,11 @@ export async function readFleet(coordinator: Coordinator, query: FleetQuery): Pr
     coordinator.list(`${group}/members`, { timeoutMs }),
     readShards(coordinator, query),
   ]);
-  const members = memberRecords
+  const listed = memberRecords
     .map((record) => parseMember(group, record))
     .filter((member) => member !== undefined);
+  const listsSelf = listed.some(({ holder }) => holder.equals(query.self));
+  const members = listsSelf ? listed : withSelf(listed, query);
   const owners = new Map(
     members
       .filter(({ shardCount }) => shardCount === query.shardCount)
@@ -47,8 +53,16 @@ export async function readFleet(coordinator: Coordinator, query: FleetQuery): Pr
   return {
     members,
     shards,
+    listsSelf,
     foreignExpiryMs: earliestExpiryMs([...memberRecords, ...shardRecords], query.self),
   };
+}
+
+function withSelf(listed: readonly Member[], query: FleetQuery): readonly Member[] {
+  const { self, selfTerm, shardCount } = query;
+  if (selfTerm === undefined) return listed;
+  const others = listed.filter(({ id }) => id !== self.id);
+  return [...others, { id: self.id, holder: self, term: selfTerm, state: 'active', shardCount }];
 }
 
 /** By name; or all of the group, if something foreign under one name keeps the others from being read. */

@@ -47,6 +47,16 @@ export class Membership {
     if (this.term !== undefined && this.#lease !== undefined) this.#lease.metadata = this.#metadata;
   }
 
+  /** The store does not list us: if our record is really gone, this ends the lease at once. `true` if it did. */
+  async doubt(): Promise<boolean> {
+    const lease = this.#lease;
+    if (lease === undefined || lease.endReason !== undefined) return false;
+    const record = await this.#leases.read(this.#name);
+    if (record?.state === 'held' && record.term === lease.term) return false;
+    lease.supersede();
+    return true;
+  }
+
   /** Resolves when the next renewal is confirmed, which carries a new state; or when it should have been. */
   async whenTold(): Promise<void> {
     const { runtime, timing, events } = this.#leases;

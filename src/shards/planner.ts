@@ -1,13 +1,13 @@
 import type { Emitter } from '../events/index.js';
-import { elapsedMs, type Instant } from '../time/index.js';
 import { type BalancePlan, balance } from './balance.js';
 import type { FailedStep, ShardWorkerEvents } from './events.js';
 import { type Fleet, readFleet } from './fleet.js';
 import type { Holding } from './holdings.js';
 import { MemberIdTakenError, shardCountMismatch } from './members.js';
 import type { Membership } from './membership.js';
-import type { ResolvedShardWorkerOptions, ShardPins } from './options.js';
+import type { ResolvedShardWorkerOptions } from './options.js';
 import { Ownership } from './ownership.js';
+import { ShardRange } from './shard-range.js';
 
 /** After a lost race for a shard the fleet is looked at again within 100 to 200 ms. */
 const afterConflictMs = 100;
@@ -21,9 +21,9 @@ export class Planner {
   readonly #options: ResolvedShardWorkerOptions;
   readonly #emitter: Emitter<ShardWorkerEvents>;
   readonly #membership: Membership;
+  readonly #range: ShardRange;
   #targets: ReadonlyMap<number, string> = new Map();
   #step: FailedStep = 'plan';
-  #pinsReadAt: Instant | undefined;
   #isLeaving = false;
 
   constructor(
@@ -35,6 +35,9 @@ export class Planner {
     this.#options = options;
     this.#emitter = emitter;
     this.#membership = membership;
+    this.#range = new ShardRange(options, (error) =>
+      emitter.emit('error', { error, during: 'plan' }),
+    );
     this.ownership = new Ownership({
       options,
       emitter,
@@ -65,7 +68,7 @@ export class Planner {
   async pass(): Promise<number> {
     await this.#stayRegistered();
     this.#step = 'plan';
-    const shards = await this.#shards();
+    const shards = await this.#range.current();
     const fleet = await this.#lookAsMember(shards);
     await this.ownership.observe(fleet);
     this.#updateState();
@@ -89,35 +92,10 @@ export class Planner {
     }
   }
 
-  /** The shards of the hash, and those that only pins name. */
-  async #shards(): Promise<number[]> {
-    const { shardCount, pins } = this.#options;
-    const hashed = Array.from({ length: shardCount }, (_, shard) => shard);
-    if (pins === undefined) return hashed;
-    await this.#refreshPins(pins);
-    return [...hashed, ...pins.extraShards];
-  }
-
-  /** With every sweep, not with every wake. What was read before serves until it can be read again. */
-  async #refreshPins(pins: ShardPins): Promise<void> {
-    const { leases, sweepEveryMs } = this.#options;
-    const now = leases.runtime.now();
-    if (this.#pinsReadAt !== undefined && elapsedMs(this.#pinsReadAt, now) < sweepEveryMs / 2)
-      return;
-    try {
-      await pins.refresh();
-      this.#pinsReadAt = now;
-    } catch (error) {
-      this.#emitter.emit('error', { error, during: 'plan' });
-    }
-  }
-
-  /** If the store does not show us although we hold the lease, its record is gone: we join anew, and look again. */
+  /** If the record of our member lease is gone, we need not wait for a renewal to tell: join anew, and look again. */
   async #lookAsMember(shards: readonly number[]): Promise<Fleet> {
     const fleet = await this.#look(shards);
-    const { lease, term } = this.#membership;
-    if (term === undefined || fleet.members.some((member) => member.term === term)) return fleet;
-    lease?.supersede();
+    if (fleet.listsSelf || !(await this.#membership.doubt())) return fleet;
     await this.#stayRegistered();
     return this.#look(shards);
   }
@@ -129,6 +107,7 @@ export class Planner {
       shardCount,
       shards,
       self: leases.holder,
+      selfTerm: this.#membership.term,
       timeoutMs: leases.timing.attemptTimeoutMs,
     });
     const ownTerm = this.#membership.term ?? Number.POSITIVE_INFINITY;

@@ -95,6 +95,8 @@ describe('stopping a shard worker', () => {
     const stopping = a.worker.stop();
     await fleet.runtime.advanceUntil(stopping, 20_000);
     expect(a.work.active.size).toBe(0);
+    expect(a.work.drained).toHaveLength(256);
+    expect(a.work.beginCount).toBe(1);
   });
 
   it('passes on what is reserved for it at that moment', async () => {

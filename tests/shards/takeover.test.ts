@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { shardLeaseName } from '../../src/shards/index.js';
+import { memberLeaseName, shardLeaseName } from '../../src/shards/index.js';
 import { type FleetFixture as Fleet, FleetFixture, type FleetProcess, group } from './fixture.js';
 
 const ttlMs = 30_000;
@@ -48,6 +48,18 @@ describe('the shards of a worker that is gone', () => {
     }
     // What they had before stayed where it was.
     expect(b.events.handedOff.length + c.events.handedOff.length).toBe(43);
+  });
+
+  it('are left alone until they expire, although their owner is no member any more', async () => {
+    const [a, b] = await fleet.start('a', 'b');
+    a.crash();
+    fleet.store.deleteRecord(memberLeaseName(group, 'a'));
+    b.calls.clear();
+    await fleet.runtime.advance(20_000);
+    expect(b.events.planned.at(-1)).toMatchObject({ members: ['b'], quotaCount: 256 });
+    expect(b.calls.get('acquire')).toBeUndefined();
+    await fleet.runtime.advance(12_000);
+    expect(await fleet.ownedCounts()).toEqual({ b: 256 });
   });
 
   it('are dropped by the worker itself when it wakes after a freeze, and it joins again as a new member', async () => {
@@ -103,7 +115,10 @@ describe('the shards of a worker that is gone', () => {
     await fleet.runtime.advanceUntil(stopping);
     expect(a.events.handedOff.length).toBeGreaterThan(0);
     const [c] = await fleet.start('c');
-    await fleet.runtime.advance(ttlMs + 500);
+    await fleet.runtime.advance(3000);
+    // One for the member, one for the bell: nothing that cannot be had is asked for.
+    expect(c.calls.get('acquire')).toBe(2);
+    await fleet.runtime.advance(ttlMs);
     expect(await fleet.ownedCounts()).toEqual({ c: 256 });
     expect(c.work.active.size).toBe(256);
   });
