@@ -12,7 +12,8 @@ import type { Holder } from './holder.js';
  * - `StoreRefusedError`, `StoreMisconfiguredError`: answered, not executed. `ClosedError`: after `close()`.
  *
  * Every call settles within `timeoutMs`, whatever the store does. A call that timed out must not be executed by the
- * store after its deadline where the store has a clock ("not after"), and must not delay later calls.
+ * store after its deadline where the store has a clock ("not after"), and must not delay later calls. A request that
+ * arrives too late is answered as such: an acquire with `too-late` for each name, all else with `StoreRefusedError`.
  */
 export interface Coordinator {
   readonly promises: CoordinatorPromises;
@@ -38,7 +39,10 @@ export interface Coordinator {
    */
   handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]>;
 
-  /** What the store holds now under each name: a lease, a reservation, or `undefined` if it is free. */
+  /**
+   * What the store holds now under each name: a lease, a reservation, or `undefined` if it is free. Something foreign
+   * under one of the names rejects the whole call with `RecordCorruptError`; `list` leaves it out.
+   */
   read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]>;
 
   /** All live leases and reservations of a group (see `groupOf`), in order of their names' code units. */
