@@ -43,6 +43,9 @@ export class OutcomeUnknownError extends TenureError {
   }
 }
 
+/** The `storeCode` of a request that reached the store after its deadline, and so was not executed. */
+export const tooLateCode = 'TOO_LATE';
+
 /** The store answered and will not execute the request now; `storeCode` is its own word, e.g. `OOM` or `READONLY`. */
 export class StoreRefusedError extends TenureError {
   readonly storeCode: string;

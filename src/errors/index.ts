@@ -11,6 +11,7 @@ export {
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
+  tooLateCode,
   UnreachableError,
 } from './errors.js';
 export { redactSecrets } from './redact.js';

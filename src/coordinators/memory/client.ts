@@ -2,6 +2,7 @@ import {
   ClosedError,
   OutcomeUnknownError,
   StoreRefusedError,
+  tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
@@ -139,7 +140,7 @@ function unknownOutcome(operation: LinkOperation, what: string): OutcomeUnknownE
 
 function tooLate(operation: LinkOperation, lateMs: number): StoreRefusedError {
   return new StoreRefusedError(
-    'TOO_LATE',
+    tooLateCode,
     `${operation} reached the memory store ${lateMs} ms after its deadline and was not executed. Try again.`,
   );
 }

@@ -4,9 +4,8 @@ import {
   type RedisConnectionEvents,
   RedisSubscriber,
   redisSource,
-  tooLateCode,
 } from '../../drivers/redis/index.js';
-import { ClosedError, StoreRefusedError } from '../../errors/index.js';
+import { ClosedError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { type Runtime, realRuntime } from '../../time/index.js';
 import type {

@@ -4,6 +4,7 @@ import {
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
+  tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
@@ -31,8 +32,6 @@ export interface RedisConnectionEvents {
 
 /** A socket that does not live this long is not replaced at once: something closes them as fast as we open them. */
 const shortestLinkMs = 100;
-/** `storeCode` of a request that the server executed after its deadline, and so refused. */
-export const tooLateCode = 'TOOLATE';
 
 /**
  * A connection to one Redis server that replaces its socket when it must, and runs scripts under deadlines.

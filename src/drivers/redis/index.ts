@@ -9,7 +9,6 @@ export {
   RedisConnection,
   type RedisConnectionEvents,
   type RedisConnectionOptions,
-  tooLateCode,
 } from './connection.js';
 export { defineScript, type RedisScript } from './script.js';
 export {

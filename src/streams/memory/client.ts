@@ -3,6 +3,7 @@ import {
   ClosedError,
   OutcomeUnknownError,
   StoreRefusedError,
+  tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
 import type { Unsubscribe } from '../../events/index.js';
@@ -130,7 +131,7 @@ function unknownOutcome(operation: string, why: string): OutcomeUnknownError {
 
 function tooLate(operation: string): StoreRefusedError {
   return new StoreRefusedError(
-    'TOOLATE',
+    tooLateCode,
     `${operation} reached the memory streams after its deadline and was not executed. Allow it more time.`,
   );
 }

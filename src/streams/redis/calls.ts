@@ -1,5 +1,5 @@
-import { type RedisConnection, type RedisScript, tooLateCode } from '../../drivers/redis/index.js';
-import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
+import type { RedisConnection, RedisScript } from '../../drivers/redis/index.js';
+import { OutcomeUnknownError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
 import { corrupt } from './replies.js';
 
 /** Keys and arguments of one script call. */

@@ -1,11 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  defineScript,
-  RedisConnection,
-  redisSource,
-  tooLateCode,
-} from '../../../src/drivers/redis/index.js';
+import { defineScript, RedisConnection, redisSource } from '../../../src/drivers/redis/index.js';
 import {
   ClosedError,
   OutcomeUnknownError,

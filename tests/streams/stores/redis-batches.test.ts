@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import {
-  defineScript,
-  type RedisConnection,
-  tooLateCode,
-} from '../../../src/drivers/redis/index.js';
+import { defineScript, type RedisConnection } from '../../../src/drivers/redis/index.js';
 import {
   OutcomeUnknownError,
   StoreRefusedError,
+  tooLateCode,
   UnreachableError,
 } from '../../../src/errors/index.js';
 import { runBatch } from '../../../src/streams/redis/calls.js';
