@@ -31,6 +31,8 @@ export class Giver {
   #flushing: Promise<void> | undefined;
   /** Given back, but perhaps without the store having heard of it. */
   readonly #given = new Map<number, Lease>();
+  /** Names whose wake will only tell us what we did ourselves. */
+  readonly #expectedWakes = new Set<string>();
 
   constructor(options: GiverOptions) {
     this.#options = options;
@@ -39,6 +41,11 @@ export class Giver {
   give(holding: Holding): void {
     this.#queue.push(holding);
     this.#flushing ??= this.#flush();
+  }
+
+  /** Whether a wake is the echo of our own giving, which changes nothing for us. Each is expected once. */
+  isEcho(name: string): boolean {
+    return this.#expectedWakes.delete(name);
   }
 
   /** Resolves when everything that was to be given is. */
@@ -55,6 +62,8 @@ export class Giver {
       return isOurs && record.holder.equals(holder) ? [{ name, holder, term }] : [];
     });
     this.#given.clear();
+    // A wake that was lost must not silence a later one.
+    this.#expectedWakes.clear();
     if (stuck.length > 0) await coordinator.release(stuck, { timeoutMs: timing.attemptTimeoutMs });
   }
 
@@ -76,6 +85,7 @@ export class Giver {
       else if (successor === undefined) releases.push(holding);
       else gifts.push({ ...holding, to: successor.id });
     }
+    for (const { lease } of [...gifts, ...releases]) this.#expectedWakes.add(lease.name);
     const [confirmations] = await Promise.all([
       leases.handoffMany(gifts, reserveMs),
       leases.releaseMany(releases.map(({ lease }) => lease)),

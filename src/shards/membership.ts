@@ -36,6 +36,11 @@ export class Membership {
     return this.#lease?.endReason === undefined ? this.#lease?.term : undefined;
   }
 
+  /** An id alone is not us: while another process is registered under it, it is that one. */
+  isSelf(id: string | undefined): boolean {
+    return id === this.id && this.term !== undefined;
+  }
+
   get state(): MemberState {
     return this.#state;
   }

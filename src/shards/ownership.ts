@@ -61,6 +61,11 @@ export class Ownership {
     return this.#holdings.get(shard) !== undefined;
   }
 
+  /** Whether a wake only tells us what we did ourselves. */
+  isEcho(name: string): boolean {
+    return this.#giver.isEcho(name);
+  }
+
   /** What the store shows now: a lease of ours that it gave to somebody else is over, one we gave back is not ours. */
   async observe(fleet: Fleet): Promise<void> {
     for (const { shard, record } of fleet.shards) {

@@ -2,8 +2,11 @@ import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../t
 
 export interface PacerOptions {
   readonly runtime: Runtime;
-  /** One pass. Resolves to the milliseconds until the next one, if nothing wakes the pacer before. */
-  readonly pass: () => Promise<number>;
+  /**
+   * One pass, with the names it was woken for as far as they are known and few. Resolves to the milliseconds until the
+   * next one, if nothing wakes the pacer before.
+   */
+  readonly pass: (woken: readonly string[]) => Promise<number>;
   readonly onError: (error: unknown) => void;
   /** After a failed pass the next comes within this many milliseconds. */
   readonly longestBackoffMs: number;
@@ -12,6 +15,8 @@ export interface PacerOptions {
 /** This many passes may follow a wake at once, and one more every {@link refillMs}. */
 const burstCount = 3;
 const refillMs = 100;
+/** More names than these are as good as none. */
+const nameLimit = 16;
 
 /**
  * Decides when to look at the fleet: when woken, at a known moment, or after a failure once a pause is over.
@@ -25,6 +30,7 @@ export class Pacer {
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #isWoken = false;
+  #names = new Set<string>();
   #isBackingOff = false;
   #isStopped = false;
   #credit = burstCount;
@@ -40,8 +46,9 @@ export class Pacer {
     });
   }
 
-  /** Something may have changed. During a back-off it waits for its end. */
-  wake(): void {
+  /** Something may have changed, at this name perhaps. During a back-off it waits for its end. */
+  wake(name?: string): void {
+    if (name !== undefined && this.#names.size <= nameLimit) this.#names.add(name);
     if (this.#isWoken) return;
     this.#isWoken = true;
     if (this.#running === undefined && !this.#isBackingOff) this.#arm(this.#untilCreditMs());
@@ -81,8 +88,10 @@ export class Pacer {
     this.#credit = Math.max(0, this.#credit - 1);
     this.#isWoken = false;
     this.#isBackingOff = false;
+    const names = [...this.#names];
+    this.#names.clear();
     try {
-      const nextMs = await this.#options.pass();
+      const nextMs = await this.#options.pass(names.length <= nameLimit ? names : []);
       this.#backoff.reset();
       return nextMs;
     } catch (error) {

@@ -1,13 +1,13 @@
 import type { Emitter } from '../events/index.js';
 import { type BalancePlan, balance } from './balance.js';
 import type { FailedStep, ShardWorkerEvents } from './events.js';
-import { type Fleet, readFleet } from './fleet.js';
+import type { Fleet } from './fleet.js';
 import type { Holding } from './holdings.js';
-import { MemberIdTakenError, shardCountMismatch } from './members.js';
+import { Lookout } from './lookout.js';
 import type { Membership } from './membership.js';
 import type { ResolvedShardWorkerOptions } from './options.js';
 import { Ownership } from './ownership.js';
-import { ShardRange } from './shard-range.js';
+import { ShardRange, shardsNamed } from './shard-range.js';
 
 /** After a lost race for a shard the fleet is looked at again within 100 to 200 ms. */
 const afterConflictMs = 100;
@@ -15,12 +15,13 @@ const afterConflictMs = 100;
 const afterExpiryMs = 5;
 const expirySpreadMs = 20;
 
-/** One look at the fleet, one plan, and its part for this process: register, read, plan, drain, claim. */
+/** Makes a plan of each look at the fleet, and has this process do its part: drain, hand off, claim. */
 export class Planner {
   readonly ownership: Ownership;
   readonly #options: ResolvedShardWorkerOptions;
   readonly #emitter: Emitter<ShardWorkerEvents>;
   readonly #membership: Membership;
+  readonly #lookout: Lookout;
   readonly #range: ShardRange;
   #targets: ReadonlyMap<number, string> = new Map();
   #step: FailedStep = 'plan';
@@ -35,6 +36,7 @@ export class Planner {
     this.#options = options;
     this.#emitter = emitter;
     this.#membership = membership;
+    this.#lookout = new Lookout(options, emitter, membership);
     this.#range = new ShardRange(options, (error) =>
       emitter.emit('error', { error, during: 'plan' }),
     );
@@ -44,7 +46,7 @@ export class Planner {
       successorOf: (shard) => {
         const target = this.#targets.get(shard);
         if (target === undefined) return undefined;
-        if (!this.#isSelf(target)) return { id: target };
+        if (!this.#membership.isSelf(target)) return { id: target };
         // A plan from before we began to leave.
         return this.#isLeaving ? undefined : 'self';
       },
@@ -64,12 +66,19 @@ export class Planner {
     this.#updateState();
   }
 
-  /** Resolves to the milliseconds until the next pass is due. @throws errors of the store. */
-  async pass(): Promise<number> {
-    await this.#stayRegistered();
+  /**
+   * Resolves to the milliseconds until the next pass is due. What was handed to us under one of the woken names is taken
+   * before anything else.
+   *
+   * @throws errors of the store.
+   */
+  async pass(woken: readonly string[]): Promise<number> {
+    this.#step = 'register';
+    await this.#lookout.register();
+    await this.#catchHandoffs(woken);
     this.#step = 'plan';
     const shards = await this.#range.current();
-    const fleet = await this.#lookAsMember(shards);
+    const fleet = await this.#lookout.look(shards);
     await this.ownership.observe(fleet);
     this.#updateState();
     const plan = this.#plan(fleet);
@@ -80,42 +89,19 @@ export class Planner {
     return this.#nextPassMs(fleet, wasCurrent);
   }
 
-  async #stayRegistered(): Promise<void> {
-    this.#step = 'register';
-    try {
-      const isNew = await this.#membership.ensure();
-      if (isNew) await this.#membership.ring();
-    } catch (error) {
-      if (!(error instanceof MemberIdTakenError)) throw error;
-      // Not a member: the pass goes on, claims nothing, and drains what is planned for others, which is everything.
-      this.#emitter.emit('error', { error, during: 'register' });
-    }
+  /** Looking at a few names is faster than looking at the fleet, and between two owners a shard stands still. */
+  async #catchHandoffs(woken: readonly string[]): Promise<void> {
+    const { group, shardCount } = this.#options;
+    const shards = shardsNamed(woken, group, shardCount).filter(
+      (shard) => !this.ownership.owns(shard),
+    );
+    if (shards.length === 0 || !this.#mayClaim) return;
+    this.#step = 'claim';
+    await this.ownership.claim(await this.#lookout.handedTo(shards), { passOn: false });
   }
 
-  /** If the record of our member lease is gone, we need not wait for a renewal to tell: join anew, and look again. */
-  async #lookAsMember(shards: readonly number[]): Promise<Fleet> {
-    const fleet = await this.#look(shards);
-    if (fleet.listsSelf || !(await this.#membership.doubt())) return fleet;
-    await this.#stayRegistered();
-    return this.#look(shards);
-  }
-
-  async #look(shards: readonly number[]): Promise<Fleet> {
-    const { leases, group, shardCount } = this.#options;
-    const fleet = await readFleet(leases.coordinator, {
-      group,
-      shardCount,
-      shards,
-      self: leases.holder,
-      selfTerm: this.#membership.term,
-      timeoutMs: leases.timing.attemptTimeoutMs,
-    });
-    const ownTerm = this.#membership.term ?? Number.POSITIVE_INFINITY;
-    for (const member of fleet.members) {
-      if (member.shardCount !== shardCount && member.term < ownTerm)
-        throw shardCountMismatch(member.id, member.shardCount, shardCount);
-    }
-    return fleet;
+  get #mayClaim(): boolean {
+    return !this.#isLeaving && this.ownership.readiness.pauseMs === 0;
   }
 
   async #tellUnready(): Promise<void> {
@@ -149,25 +135,22 @@ export class Planner {
     const known = new Set(shards);
     return held.filter(({ shard }) => {
       const target = this.#targets.get(shard);
-      return target === undefined ? !known.has(shard) : !this.#isSelf(target);
+      return target === undefined ? !known.has(shard) : !this.#membership.isSelf(target);
     });
   }
 
   /** What is planned for this process and can be had now; or, while it leaves, what is on its way to it. */
   #claims(fleet: Fleet): number[] {
-    if (!this.#isLeaving && this.ownership.readiness.pauseMs > 0) return [];
+    if (!this.#isLeaving && !this.#mayClaim) return [];
     return fleet.shards
       .filter(({ shard, record }) => {
         if (this.ownership.owns(shard) || record?.state === 'held') return false;
-        if (record !== undefined && !this.#isSelf(record.to)) return false;
-        return this.#isLeaving ? record !== undefined : this.#isSelf(this.#targets.get(shard));
+        if (record !== undefined && !this.#membership.isSelf(record.to)) return false;
+        return this.#isLeaving
+          ? record !== undefined
+          : this.#membership.isSelf(this.#targets.get(shard));
       })
       .map(({ shard }) => shard);
-  }
-
-  /** An id alone is not us: while another process is registered under it, it is that one. */
-  #isSelf(id: string | undefined): boolean {
-    return id === this.#membership.id && this.#membership.term !== undefined;
   }
 
   #tellPlan(plan: BalancePlan, claimCount: number, drainCount: number): void {

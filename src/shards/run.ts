@@ -35,7 +35,7 @@ export class Run {
     this.#planner = new Planner(options, emitter, this.#membership, () => this.#pacer.wake());
     this.#pacer = new Pacer({
       runtime: leases.runtime,
-      pass: () => this.#planner.pass(),
+      pass: (woken) => this.#planner.pass(woken),
       onError: (error) => emitter.emit('error', { error, during: this.#planner.step }),
       longestBackoffMs: sweepEveryMs,
     });
@@ -69,7 +69,9 @@ export class Run {
         leases.events.on('lost', (event) => this.#leaseEnded(event.lease, event.reason)),
         leases.events.on('released', (event) => this.#leaseEnded(event.lease, event.reason)),
         leases.coordinator.watch(`${group}/members`, () => this.#pacer.wake()),
-        leases.coordinator.watch(`${group}/shards`, () => this.#pacer.wake()),
+        leases.coordinator.watch(`${group}/shards`, (name) => {
+          if (name === undefined || !this.ownership.isEcho(name)) this.#pacer.wake(name);
+        }),
       );
     } catch (error) {
       await this.#leave();

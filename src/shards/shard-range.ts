@@ -1,5 +1,6 @@
 import { elapsedMs, type Instant } from '../time/index.js';
 import type { ResolvedShardWorkerOptions } from './options.js';
+import { shardLeaseName } from './work.js';
 
 /** Which shards there are: those of the hash, and those that only pins name. */
 export class ShardRange {
@@ -34,4 +35,13 @@ export class ShardRange {
       this.#onError(error);
     }
   }
+}
+
+/** The hashed shards among some names of leases. */
+export function shardsNamed(names: readonly string[], group: string, shardCount: number): number[] {
+  const prefix = shardLeaseName(group, 0).slice(0, -1);
+  return names
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => Number(name.slice(prefix.length)))
+    .filter((shard) => Number.isInteger(shard) && shard < shardCount);
 }

@@ -43,9 +43,10 @@ export class Takeovers {
   /** This process has just claimed the shard: from whom that took it over, or `undefined` if it had been given back. */
   claimed(shard: number): Takeover | undefined {
     const last = this.#last.get(shard);
-    const gapMs = Math.max(0, this.#gapMs(shard));
+    const gapMs = this.#gapMs(shard);
     this.#last.delete(shard);
-    return last && { previousOwner: last.owner, previousTerm: last.term, gapMs };
+    if (last === undefined || gapMs < -toleranceMs) return undefined;
+    return { previousOwner: last.owner, previousTerm: last.term, gapMs: Math.max(0, gapMs) };
   }
 
   /** Since the expiry; negative before it. */
