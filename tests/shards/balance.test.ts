@@ -88,6 +88,13 @@ describe('balance', () => {
     ]);
   });
 
+  it('names nobody for a shard that nobody is there for', () => {
+    const plan = balance([{ id: 'a', state: 'draining' }], deal(['a', 2], [undefined, 1]));
+    expect([...plan.targets]).toEqual([]);
+    expect([...plan.moves, ...plan.claims]).toEqual([]);
+    expect(balance([], deal(['a', 2])).targets.size).toBe(0);
+  });
+
   it('lets a joining member keep what it has and gives it nothing', () => {
     const members: BalanceMember[] = [...active('a', 'b'), { id: 'c', state: 'joining' }];
     const plan = balance(members, deal(['a', 5], ['b', 5], ['c', 2], [undefined, 8]));

@@ -62,6 +62,24 @@ describe('work that begins', () => {
     expect(fleet.misplaced()).toEqual([]);
   });
 
+  it('and failed is not begun during the pause, even on a shard that is handed over', async () => {
+    const [b] = await fleet.start('b');
+    const a = fleet.process('a');
+    a.work.onBegin = async () => {
+      throw new Error('no database');
+    };
+    await fleet.runtime.advanceUntil(a.worker.start());
+    await fleet.runtime.advance(100);
+    a.work.onBegin = async () => {};
+    const begun = a.work.beginCount;
+    const handingOff = b.worker.owned[0]?.lease.handoff('a', 20_000);
+    await fleet.runtime.advanceUntil(Promise.resolve(handingOff));
+    await fleet.runtime.advance(300);
+    expect(a.work.beginCount).toBe(begun);
+    await fleet.runtime.advance(8000);
+    expect(await fleet.ownedCounts()).toEqual({ a: 128, b: 128 });
+  });
+
   it('and fails for one shard alone gives back only that one, once it begins them one by one', async () => {
     const a = fleet.process('a');
     a.work.onBegin = async (shards) => {

@@ -99,11 +99,22 @@ describe('stopping a shard worker', () => {
     expect(a.work.beginCount).toBe(1);
   });
 
-  it('passes on what is reserved for it at that moment', async () => {
-    const [a, b, c] = await fleet.start('a', 'b', 'c');
-    // Both leave together: what the first hands to the second has to reach the third all the same.
-    const stopping = Promise.all([a.worker.stop(), b.worker.stop()]);
+  it('passes on what is handed to it meanwhile, without beginning to work on it', async () => {
+    const [a, b] = await fleet.start('a', 'b');
+    a.work.onDrain = ({ shard }) => sleep(fleet.runtime, shard === 200 ? 10_000 : 0);
+    const stopping = a.worker.stop();
+    await fleet.runtime.advance(1000);
+    const [late] = b.worker.owned;
+    await fleet.runtime.advanceUntil(Promise.resolve(late?.lease.handoff('a', 20_000)));
+    await fleet.runtime.advance(500);
+    expect(await fleet.ownedCounts()).toEqual({ a: 1, b: 255 });
+    expect(a.work.beginCount).toBe(1);
     await fleet.runtime.advanceUntil(stopping);
+  });
+
+  it('together with another leaves everything to the third', async () => {
+    const [a, b, c] = await fleet.start('a', 'b', 'c');
+    await fleet.runtime.advanceUntil(Promise.all([a.worker.stop(), b.worker.stop()]));
     await fleet.runtime.advance(5500);
     expect(await fleet.ownedCounts()).toEqual({ c: 256 });
     expect(c.work.active.size).toBe(256);

@@ -123,6 +123,17 @@ describe('the shards of a worker that is gone', () => {
     expect(c.work.active.size).toBe(256);
   });
 
+  it('are not waited for until they expire if only the request that gave them back was lost', async () => {
+    const [a] = await fleet.start('a');
+    a.link.disturb('request', 'drop', { operation: 'handoff', count: 1 });
+    const [b] = await fleet.start('b');
+    await fleet.runtime.advance(12_000);
+    expect(await fleet.ownedCounts()).toEqual({ a: 128, b: 128 });
+    expect(a.events.released).toHaveLength(128);
+    expect(a.events.released[0]?.why).toBe('handoff-unconfirmed');
+    expect(b.events.takenOver).toEqual([]);
+  });
+
   it('are found by the store to be somebody else’s: the worker drops them at once', async () => {
     const [a] = await fleet.start('a');
     const lease = a.worker.owned[3]?.lease;
