@@ -89,6 +89,12 @@ describe('the Redis coordinator', () => {
       expect(ttls[`${tag}:group:jobs`]).toBeLessThanOrEqual(8_000);
     });
 
+    it('as short as it can: a release leaves neither record nor entry', async () => {
+      const term = await take('jobs/a');
+      await coordinator.release([{ name: 'jobs/a', holder: ann, term }], call);
+      expect(await admin.keys('*')).toEqual([`${tag}:term`]);
+    });
+
     it('and forgets names that nobody released, a few with each acquire', async () => {
       const index = `${tag}:group:jobs`;
       const past = Date.now() - 1;
@@ -173,7 +179,10 @@ describe('the Redis coordinator', () => {
       coordinator.on('corrupt', ({ name }) => corrupt.push(name));
       await admin.rpush(leaseKey('job'), 'x');
       expect(await acquire('job')).toMatchObject({ outcome: 'corrupt' });
-      expect(await renew('job', 1)).toBe('not-yours');
+      const renewal = { name: 'job', holder: ann, term: 1, ttlMs: 1_000 };
+      expect(await coordinator.renew([renewal], call)).toEqual([
+        { outcome: 'not-yours', reason: 'superseded' },
+      ]);
       const release = { name: 'job', holder: ann, term: 1 };
       expect(await coordinator.release([release], call)).toEqual([
         { outcome: 'not-yours', reason: 'superseded' },
@@ -295,6 +304,13 @@ describe('the Redis coordinator', () => {
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     await expect.poll(() => lostCount).toBe(1);
     stop();
+  });
+
+  it('replaces the metadata without ending the ttl', async () => {
+    const term = await take('job');
+    const renewal = { name: 'job', holder: ann, term, ttlMs: 60_000, metadata: '{}' };
+    await coordinator.renew([renewal], call);
+    expect(await admin.pttl(leaseKey('job'))).toBeGreaterThan(50_000);
   });
 
   it('refuses a bad namespace or URL at once', () => {
