@@ -13,15 +13,15 @@ interface DemoOptions {
 
 const examples = `
 Examples:
-  tenure demo                                  all in this process, in half a minute
-  tenure demo --url redis://localhost          workers are processes of their own,
-                                               stopped by SIGKILL and SIGSTOP
+  tenure demo                             all in this process, in half a minute
+  tenure demo --url redis://localhost     workers are processes of their own,
+                                          stopped by SIGKILL and SIGSTOP
   tenure demo --url redis://localhost --sink postgres://app@localhost/app
                                                and write to a fenced table
 
-Without --sink the answers are kept by this process, behind a fence in memory; worker
-processes reach it by messages. What the demo stores has names of its own and is
-removed at the end.
+Without --sink the answers are kept by this process, behind a fence in memory;
+worker processes reach it by messages. What the demo stores has names of its own
+and is removed at the end.
 `;
 
 /** `tenure demo`. */

@@ -1,6 +1,6 @@
 import type { Coordinator } from '../../coordinators/index.js';
 import { elapsedMs, realRuntime, sleep } from '../../time/index.js';
-import { groupName } from './settings.js';
+import { groupName, observerCall } from './settings.js';
 
 export interface Owner {
   readonly worker: string;
@@ -11,7 +11,6 @@ export interface Owner {
 export type Owners = ReadonlyMap<number, Owner>;
 
 const lookEveryMs = 25;
-const callTimeoutMs = 2_000;
 
 /** Watches the store's records, so that nothing about ownership is taken on a worker's word. */
 export class OwnershipWatch {
@@ -24,8 +23,7 @@ export class OwnershipWatch {
   }
 
   async now(): Promise<Owners> {
-    const call = { timeoutMs: callTimeoutMs };
-    const records = await this.#coordinator.list(`${groupName}/shards`, call);
+    const records = await this.#coordinator.list(`${groupName}/shards`, observerCall);
     const owners = new Map<number, Owner>();
     for (const record of records) {
       if (record.state !== 'held') continue;

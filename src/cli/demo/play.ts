@@ -1,5 +1,6 @@
 import { Topic } from '../../streams/topic.js';
 import { Cleanup } from '../cleanup.js';
+import { Lateness } from '../lateness.js';
 import { openStores, type Stores } from '../stores.js';
 import type { Terminal } from '../terminal.js';
 import { EmbeddedFleet } from './fleet/embedded.js';
@@ -9,7 +10,7 @@ import { followed, Gateway } from './gateway.js';
 import { Narrator } from './narrator.js';
 import { Newsroom } from './newsroom.js';
 import { OwnershipWatch } from './ownership.js';
-import { topicName } from './settings.js';
+import { observerCall, topicName } from './settings.js';
 import type { Sink } from './sink.js';
 import { createSink } from './sinks/open.js';
 import type { Stage } from './stage.js';
@@ -37,7 +38,7 @@ export async function playDemo(settings: DemoSettings, terminal: Terminal): Prom
   try {
     const observer = stores.openCoordinator();
     cleanup.add('a connection', () => observer.close());
-    await observer.read(['reachable'], { timeoutMs: 2_000 });
+    await observer.read(['reachable'], observerCall);
     cleanup.add(`what namespace ${namespace} holds in ${stores.address}`, () => stores.erase());
     const sink = await createSink(settings.sink, settings.runId);
     cleanup.add(`what run ${settings.runId} holds in ${sink.address}`, () => sink.remove());
@@ -50,8 +51,11 @@ export async function playDemo(settings: DemoSettings, terminal: Terminal): Prom
     cleanup.add('some unfinished conversations', () => gateway.close());
     const narrator = new Narrator(terminal);
     const ownership = new OwnershipWatch(observer, settings.signal);
+    const lateness = new Lateness();
+    cleanup.add('a clock', async () => lateness.stop());
     const { signal } = settings;
-    const stage = { fleet, gateway, sink, ownership, news, narrator, signal, changes: [] };
+    const cast = { fleet, gateway, sink, ownership, news, narrator, lateness };
+    const stage = { ...cast, signal, changes: [] };
     const verdict = await playSteps(stage, stores);
     return { verdict, brokenClaims: narrator.brokenClaims };
   } finally {

@@ -1,4 +1,5 @@
 import { elapsedMs, realRuntime, sleep } from '../../time/index.js';
+import type { Lateness } from '../lateness.js';
 import type { Fleet } from './fleet/fleet.js';
 import type { Gateway } from './gateway.js';
 import type { Narrator } from './narrator.js';
@@ -14,6 +15,7 @@ export interface Stage {
   readonly ownership: OwnershipWatch;
   readonly news: Newsroom;
   readonly narrator: Narrator;
+  readonly lateness: Lateness;
   /** Aborts when the demonstration is to stop. */
   readonly signal: AbortSignal;
   /** What brought the followed customer a new owner, in order; told beside the conversation at the end. */

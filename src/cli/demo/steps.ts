@@ -168,20 +168,22 @@ async function inTheMiddle(stage: Stage, worker: string, act: () => void): Promi
 }
 
 async function proveTakeover(
-  { narrator, ownership }: Stage,
+  { narrator, ownership, lateness }: Stage,
   victim: string,
   before: Owners,
   what: string,
 ): Promise<void> {
   const orphans = shardsOf(before, victim);
+  lateness.restart();
   const { owners, tookMs } = await ownership.until(
     (seen) => areTakenOver(orphans, before, seen),
     patienceMs,
   );
   narrator.prove(
-    areTakenOver(orphans, before, owners) && tookMs <= ttlMs + takeoverToleranceMs,
+    areTakenOver(orphans, before, owners) && tookMs <= lateness.limitMs(ttlMs, takeoverToleranceMs),
     `its ${orphans.length} shards have a new owner and higher terms ${seconds(tookMs)} after it was ${what} (ttl ${seconds(ttlMs)})`,
   );
+  if (lateness.remark !== undefined) narrator.say(`(${lateness.remark})`);
 }
 
 /** The message that the lost worker had in its hands comes before all that follow it. */

@@ -35,6 +35,9 @@ export class ChatWorker {
       topic: new Topic(streams, { name: topicName, runtime }),
       leases: this.#leases,
       group: groupName,
+      // Whoever ends the demonstration waits for no longer.
+      drainTimeoutMs: 3_000,
+      abortGraceMs: 1_000,
       fence: sink,
       handler: (message, { lease }) => this.#answer(message, lease),
     });

@@ -16,10 +16,10 @@ interface SelftestOptions {
 
 const examples = `
 Examples:
-  tenure selftest                              in memory, in a few seconds
-  tenure selftest --url redis://localhost      the same five checks on a Redis server
-  tenure selftest --sabotage no-fence          see that a missing fence is noticed
-  tenure selftest -o json                      the verdict for a program
+  tenure selftest                           in memory, in a few seconds
+  tenure selftest --url redis://localhost   the same checks on Redis
+  tenure selftest --sabotage no-fence       see that a missing fence is noticed
+  tenure selftest -o json                   the verdict for a program
 `;
 
 /** `tenure selftest`. */

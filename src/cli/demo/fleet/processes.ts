@@ -61,10 +61,13 @@ export class ProcessFleet implements Fleet {
   }
 
   freeze(id: string): string {
+    const { pid } = this.#child(id);
+    for (const child of this.#children.values()) send(child, { type: 'frozen', pid });
     return this.#signal(id, 'SIGSTOP');
   }
 
   thaw(id: string): string {
+    for (const child of this.#children.values()) send(child, { type: 'frozen', pid: undefined });
     return this.#signal(id, 'SIGCONT');
   }
 

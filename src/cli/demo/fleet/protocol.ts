@@ -17,6 +17,8 @@ export type ToChild =
   | { readonly type: 'join'; readonly settings: WorkerSettings }
   | { readonly type: 'report' }
   | { readonly type: 'leave' }
+  /** A frozen colleague cannot notice that the parent has ended: then whoever can wakes it. `undefined`: nobody is. */
+  | { readonly type: 'frozen'; readonly pid: number | undefined }
   | ({ readonly type: 'sink' } & SinkReply);
 
 export type ToParent =

@@ -12,6 +12,7 @@ import type { ToChild, ToParent, WorkerSettings } from './protocol.js';
 let worker: ChatWorker | undefined;
 let disconnect = async () => {};
 let fromParent: ParentSink | undefined;
+let frozenPid: number | undefined;
 
 const tell = (message: ToParent) => {
   if (process.connected) process.send?.(message);
@@ -49,15 +50,28 @@ async function leave(): Promise<void> {
   process.disconnect();
 }
 
+/** It will find its parent gone, and end as we do. */
+function wake(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch {
+    // Somebody was faster.
+  }
+}
+
 process.on('message', (message: ToChild) => {
   if (message.type === 'sink') fromParent?.settle(message);
   else if (message.type === 'report') tell({ type: 'held', shards: worker?.heldShards ?? [] });
   else if (message.type === 'leave') void leave();
+  else if (message.type === 'frozen') frozenPid = message.pid;
   else
     join(message.settings).catch((error: unknown) =>
       tell({ type: 'failed', words: error instanceof Error ? error.message : String(error) }),
     );
 });
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => {
+  if (frozenPid !== undefined && frozenPid !== process.pid) wake(frozenPid);
+  process.exit();
+});
 // Ctrl-C reaches the whole group; the parent decides what becomes of it.
 process.on('SIGINT', () => {});

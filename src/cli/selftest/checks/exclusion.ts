@@ -7,7 +7,7 @@ const firstShareCount = 128;
 
 export const exclusion: Check = {
   name: 'exclusion',
-  claim: 'B asks for all 256 shards and gets only those that A does not hold',
+  claim: 'B asks for all 256 shards and gets only what A does not hold',
   run: overreach,
 };
 

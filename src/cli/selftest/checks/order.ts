@@ -6,7 +6,15 @@ import { StreamWorker } from '../../../streams/worker/index.js';
 import { elapsedMs, realRuntime, sleep } from '../../../time/index.js';
 import { Gate } from '../../embedded/gate.js';
 import { gated } from '../../embedded/gated.js';
-import { type Bench, type Check, type Finding, observerCall, timing, ttlMs } from '../check.js';
+import {
+  type Bench,
+  type Check,
+  type Finding,
+  impatience,
+  observerCall,
+  timing,
+  ttlMs,
+} from '../check.js';
 
 const customer = 'customer-0042';
 const messageCount = 6;
@@ -14,7 +22,7 @@ const messageCount = 6;
 const handledBeforeKill = 3;
 const shardCount = 16;
 /** The earlier a message, the longer it takes: whoever begins them side by side ends them in reverse. */
-const workMs = (seq: number) => (messageCount + 1 - seq) * 60;
+const workMs = (seq: number) => (messageCount + 1 - seq) * 100;
 
 export const order: Check = {
   name: 'order',
@@ -74,6 +82,7 @@ class Scene {
     const leases = new Leases(gated(bench.openCoordinator(), gate), { ...timing, id, runtime });
     const worker = new StreamWorker({
       topic: this.#topicOn(gated(bench.openStreams(), gate)),
+      ...impatience,
       leases,
       group: bench.name,
       fence: gated(bench.fence, gate),

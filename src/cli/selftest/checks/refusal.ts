@@ -18,7 +18,7 @@ const freezeAfterMs = 200;
 
 export const refusal: Check = {
   name: 'refusal',
-  claim: 'a frozen owner wakes after its takeover: neither renewal nor write gets through',
+  claim: 'an owner that wakes too late: its renewal and its write are refused',
   run: wakeUp,
 };
 
