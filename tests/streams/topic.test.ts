@@ -6,7 +6,7 @@ import {
   SequenceGapError,
   UnreachableError,
 } from '../../src/errors/index.js';
-import { shardOf } from '../../src/shards/index.js';
+import { Pins, shardOf } from '../../src/shards/index.js';
 import type { PublishRequest } from '../../src/streams/contract.js';
 import { Topic, type TopicOptions } from '../../src/streams/topic.js';
 import { World } from './worker/fixture.js';
@@ -160,11 +160,13 @@ describe('publishing over a bad network', () => {
   });
 
   it('does not let a later message of the key overtake one that has to be sent again', async () => {
-    const { topic, world, process } = setUp({ attemptTimeoutMs: 500 });
+    const { topic, world, process, batches } = setUp({ attemptTimeoutMs: 500 });
     process.streamLink.disturb('request', 'drop', { count: 1 });
     const first = topic.publish({ key: 'k', id: 'first', payload: 0 });
     await world.runtime.advance(100);
     const second = topic.publish({ key: 'k', id: 'second', payload: 0 });
+    await world.runtime.advance(100);
+    expect(batches).toEqual([['first']]);
     const receipts = await world.runtime.advanceUntil(Promise.all([first, second]));
     expect(receipts.map(({ seq }) => seq)).toEqual([1, 2]);
   });
@@ -219,6 +221,29 @@ describe('publishing over a bad network', () => {
     await world.runtime.advanceUntil(topic.publishMany(many));
     await world.runtime.advance(2_000);
     expect(world.runtime.pendingTimerCount).toBe(0);
+  });
+});
+
+describe('a key whose pin changes while an outcome is unknown', () => {
+  it('is asked for at its old shard first, since only that one can know the message', async () => {
+    const { world, process } = setUp();
+    const { coordinator } = process.leases;
+    const pins = await world.runtime.advanceUntil(
+      Pins.load({ coordinator, group: 'orders', runtime: world.runtime }),
+    );
+    const topic = new Topic(process.store, { name: 'orders', runtime: world.runtime, pins });
+    process.streamLink.disturb('reply', 'drop', { count: 1 });
+    const publish = topic.publish({ key: 'k', id: 'a', payload: 0 });
+    await world.runtime.advance(100);
+    await world.runtime.advanceUntil(pins.beginMove('k', 300));
+    await world.runtime.advanceUntil(pins.finishMove('k', 300));
+    const home = shardOf('k');
+    expect(topic.shardOf('k')).toBe(300);
+    expect(await world.runtime.advanceUntil(publish)).toEqual({
+      seq: 1,
+      duplicate: true,
+      shard: home,
+    });
   });
 });
 

@@ -77,13 +77,12 @@ export class StreamWork implements ShardWork {
   /** Begins to listen: to the bell of the store, to the leases, to the time. */
   start(): void {
     const { store, leases, runtime, events, idleReadEveryMs, stalledAfterMs } = this.#options;
-    const changed = ({ lease }: { readonly lease: Lease }) => this.#leaseChanged(lease);
     const patrolled = { runtime, events, pump: this.pump, stalledAfterMs };
     const patrol = new Patrol({ ...patrolled, everyMs: idleReadEveryMs });
     this.#subscriptions = [
       store.watch((shard) => this.#bellRang(shard)),
-      leases.events.on('recovered', changed),
-      leases.events.on('lost', changed),
+      // A lost lease needs no listening to: its owner drops the shard.
+      leases.events.on('recovered', ({ lease }) => this.#byLease.get(lease)?.proceed()),
       () => patrol.stop(),
     ];
   }
@@ -98,13 +97,6 @@ export class StreamWork implements ShardWork {
   #bellRang(shard: number | undefined): void {
     if (shard === undefined) for (const runner of this.pump.runners) this.#ring(runner);
     else this.#ring(this.#runners.get(shard));
-  }
-
-  #leaseChanged(lease: Lease): void {
-    const runner = this.#byLease.get(lease);
-    if (runner === undefined) return;
-    if (lease.endReason === undefined) runner.proceed();
-    else this.#forget(runner);
   }
 
   #find({ shard, lease }: OwnedShard): ShardRunner | undefined {

@@ -110,7 +110,8 @@ describe('a drain', () => {
     const given = worker.giveBack(1);
     worker.process.streamLink.disturb('reply', 'drop', { count: 2 });
     finish('one');
-    await world.runtime.advanceUntil(given);
+    // Two timeouts of 200 ms and the pauses after them; not as late as the next sweep.
+    await world.runtime.advanceUntil(given, 1_000);
     expect(worker.eventsOf('storeFailed')).toHaveLength(2);
     expect(world.streams.log(1).messageCount).toBe(0);
     await world.runtime.advanceUntil(worker.stop());
