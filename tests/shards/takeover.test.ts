@@ -114,6 +114,7 @@ describe('the shards of a worker that is gone', () => {
     const stopping = a.worker.stop();
     await fleet.runtime.advanceUntil(stopping);
     expect(a.events.handedOff.length).toBeGreaterThan(0);
+    fleet.store.deleteRecord(memberLeaseName(group, 'b'));
     const [c] = await fleet.start('c');
     await fleet.runtime.advance(3000);
     // One for the member, one for the bell: nothing that cannot be had is asked for.
