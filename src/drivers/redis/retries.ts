@@ -30,7 +30,8 @@ export class Retries {
   /** How long to wait before the next try after an error reply; `undefined`: do not try again. */
   pauseAfter(reply: Error): number | undefined {
     const pauseMs = this.#pauseAfter(reply);
-    return pauseMs !== undefined && this.#inTime(pauseMs) ? pauseMs : undefined;
+    // A try needs time for its answer, too: without, a plain "no" would turn into "unknown" at the deadline.
+    return pauseMs !== undefined && this.#inTime(2 * pauseMs) ? pauseMs : undefined;
   }
 
   #pauseAfter(reply: Error): number | undefined {
@@ -42,7 +43,7 @@ export class Retries {
     return 0;
   }
 
-  #inTime(pauseMs: number): boolean {
-    return this.#runtime.now().monotonicMs + pauseMs < this.#deadlineMs;
+  #inTime(neededMs: number): boolean {
+    return this.#runtime.now().monotonicMs + neededMs < this.#deadlineMs;
   }
 }
