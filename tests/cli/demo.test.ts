@@ -41,6 +41,7 @@ describe.concurrent('the demo', { timeout }, () => {
     expect(outcome.stdout).toMatch(/w3 freezes: SIGSTOP to process \d+/);
     expect(demo.descendants()).toEqual([]);
     expect(await schemasOf(database)).toEqual(['public']);
+    expect(await keysOf(redis)).toEqual([]);
   });
 
   it('needs no database: worker processes write to a sink in their parent', async () => {
@@ -88,6 +89,15 @@ function figure(stdout: string, name: string): number {
   return Number(new RegExp(`^ +${name} +(\\d+)$`, 'm').exec(stdout)?.[1]);
 }
 
+async function keysOf({ url }: RedisServer): Promise<string[]> {
+  const client = new Redis(url);
+  try {
+    return await client.keys('*');
+  } finally {
+    client.disconnect();
+  }
+}
+
 async function schemasOf({ url }: FreshDatabase): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -104,7 +114,6 @@ async function schemasOf({ url }: FreshDatabase): Promise<string[]> {
 describe.concurrent('an interrupted demo', { timeout }, () => {
   it('cleans up after Ctrl-C', async () => {
     const redis = await startRedis();
-    const client = new Redis(redis.url);
     try {
       const demo = startTenure(['demo', '--url', redis.url]);
       await demo.printed('w2 joined');
@@ -115,14 +124,15 @@ describe.concurrent('an interrupted demo', { timeout }, () => {
         stderr: 'tenure demo: stopped by SIGINT, cleaned up\n',
       });
       expect(demo.descendants()).toEqual([]);
-      expect(await client.keys('*')).toEqual([]);
+      expect(await keysOf(redis)).toEqual([]);
     } finally {
-      client.disconnect();
       await redis.stop();
     }
   });
 
-  it('leaves no worker behind when it is killed itself, not even a frozen one', async () => {
+  it('leaves no worker behind when it is killed itself, not even a frozen one', async ({
+    expect,
+  }) => {
     const redis = await startRedis();
     try {
       const demo = startTenure(['demo', '--url', redis.url]);

@@ -18,7 +18,7 @@ const names = ['spread', 'exclusion', 'loss', 'order', 'refusal'];
 const sabotages = [
   ['hash-by-length', 'spread', ['1 of 256 shards occupied', 'largest bucket 2,000']],
   ['no-nx', 'exclusion', ['A 128, B 256, intersection 128']],
-  ['blind-renewal', 'loss', ['A still believes after 2000 ms', '1 half-finished items written']],
+  ['blind-renewal', 'loss', ['A still believes after 2000 ms', 'half-finished items written: 1']],
   ['parallel', 'order', ['handled in order 6']],
   ['no-fence', 'refusal', ['its write: accepted, 1 stale write; last writer A']],
 ] as const;
@@ -44,7 +44,7 @@ describe.concurrent.each([
       '256 of 256 shards occupied',
       'by their own belief: A 128, B 128, intersection 0, union 256',
       'in the store: A 128, B 128, intersection 0, union 256',
-      '0 half-finished items written',
+      'half-finished items written: 0',
       'handled in order 1, 2, 3, 4, 5, 6 by',
       'its renewal: refused (superseded)',
       'its write: refused by the fence; last writer B',

@@ -54,7 +54,7 @@ async function changeHands(bench: Bench): Promise<Finding> {
           ? `A still believes after ${itemMs} ms (state ${lease.state})`
           : `A let go after ${Math.round(noticedMs)} ms (${lease.endReason}), renewals every ${renewEveryMs} ms`,
         `the store ${isStillB ? 'still names B' : 'does not name B any more'}`,
-        `${written.length} half-finished items written`,
+        `half-finished items written: ${written.length}`,
         ...(lateness.remark === undefined ? [] : [lateness.remark]),
       ],
     };
