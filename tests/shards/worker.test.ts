@@ -67,6 +67,20 @@ describe('a fleet of shard workers', () => {
     expect(b.events.planned.length - (before[1] ?? 0)).toBe(1);
   });
 
+  it('looks again for a shard it once handed off, even if it never heard of that', async () => {
+    const a = fleet.process('a');
+    a.link.disturb('reply', 'drop', { operation: 'watch' });
+    await fleet.runtime.advanceUntil(a.worker.start());
+    const [b] = await fleet.start('b');
+    await fleet.runtime.advance(20_000);
+    a.link.heal();
+    const shard = b.worker.owned[0]?.shard;
+    const handingOff = b.worker.owned[0]?.lease.handoff('a');
+    await fleet.runtime.advanceUntil(Promise.resolve(handingOff));
+    await fleet.runtime.advance(10);
+    expect(a.events.claimed.flatMap(({ shards }) => numbersOf(shards)).at(-1)).toBe(shard);
+  });
+
   it('gives a higher term to every later owner of a shard', async () => {
     const [a, b] = await fleet.start('a', 'b');
     const before = new Map(a.events.handedOff.map(({ shard, term }) => [shard, term]));
