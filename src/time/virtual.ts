@@ -13,6 +13,9 @@ export interface VirtualRuntimeOptions {
   readonly wallMs?: number;
 }
 
+/** A delay that vanished in rounding would let a timer set itself again for ever without time moving. */
+const shortestDelayMs = 0.001;
+
 /**
  * A runtime whose time stands still until a test moves it.
  *
@@ -39,7 +42,7 @@ export class VirtualRuntime implements Runtime {
 
   setTimer(delayMs: number, callback: () => void): Timer {
     const timer = {
-      dueAtMs: this.#monotonicMs + Math.max(0, delayMs),
+      dueAtMs: this.#monotonicMs + (delayMs > 0 ? Math.max(delayMs, shortestDelayMs) : 0),
       order: this.#order++,
       callback,
     };

@@ -53,13 +53,16 @@ export class ShardLog {
     this.#forgetIds(time.elapsedMs);
     const { key, id, payload } = request;
     const state = this.#key(key);
-    if (state.isSealed) return { outcome: 'moved' };
+    const nameOfId = JSON.stringify([key, id]);
     const seq = request.seq ?? state.lastSeq + 1;
     if (seq <= state.lastSeq) return { outcome: 'duplicate', seq };
-    if (seq > state.lastSeq + 1) return { outcome: 'gap', lastSeq: state.lastSeq };
-    const nameOfId = JSON.stringify([key, id]);
+    // Before the seal: a retry of what was accepted here must not be sent on to where the key lives now.
     const known = this.#ids.get(nameOfId);
-    if (known !== undefined) return { outcome: 'duplicate', seq: known.seq };
+    if (known !== undefined && (state.isSealed || seq === state.lastSeq + 1)) {
+      return { outcome: 'duplicate', seq: known.seq };
+    }
+    if (state.isSealed) return { outcome: 'moved' };
+    if (seq > state.lastSeq + 1) return { outcome: 'gap', lastSeq: state.lastSeq };
 
     state.lastSeq = seq;
     this.#ids.set(nameOfId, { seq, forgetAtMs: time.elapsedMs + this.#dedupeWindowMs });

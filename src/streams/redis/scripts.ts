@@ -38,9 +38,15 @@ local function append(shard, key, ownSeq, text, idKey)
   local keys = KEYS[2 * shard]
   local state = call('HGET', keys, key) or '0'
   local last = tonumber(state)
-  if not last then return 'm' end
+  local isSealed = not last
+  if isSealed then last = tonumber(string.match(state, '^(%d+)|')) end
   local seq = tonumber(ownSeq) or last + 1
   if seq <= last then return 'd' .. number(seq) end
+  if isSealed then
+    -- A retry of what was accepted here must not be sent on to where the key lives now.
+    local known = call('GET', idKey)
+    return known and 'd' .. known or 'm'
+  end
   if seq > last + 1 then return 'g' .. number(last) end
   local written = number(seq)
   if not call('SET', idKey, written, 'NX', 'PX', windowMs) then return 'd' .. call('GET', idKey) end

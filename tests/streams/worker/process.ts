@@ -29,8 +29,7 @@ class ProcessRuntime implements Runtime {
       if (this.#missed === undefined) callback();
       else this.#missed.push(fire);
     };
-    // No real timer is finer than this, and a delay that vanishes in rounding would be waited for without end.
-    const timer = this.#world.setTimer(delayMs > 0 ? Math.max(delayMs, 0.001) : 0, fire);
+    const timer = this.#world.setTimer(delayMs, fire);
     return {
       cancel: () => {
         isCancelled = true;

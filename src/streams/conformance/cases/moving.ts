@@ -5,7 +5,7 @@ import { names } from '../scene.js';
 export const movingCases = [
   defineStreamCase(
     'moving/sealed-key-refuses',
-    'answers "moved" for a sealed key, new id, old id or own seq, and appends nothing',
+    'answers "moved" for a new message of a sealed key and "duplicate" for one it has, and appends neither',
     async (scene) => {
       const store = await scene.connect();
       const message = scene.message('a');
@@ -15,12 +15,15 @@ export const movingCases = [
         store,
         scene.message('a'),
         message,
+        scene.message('a', { seq: 2 }),
         scene.message('a', { seq: 3 }),
       );
-      assert.deepEqual(
-        results,
-        [1, 2, 3].map(() => ({ outcome: 'moved' })),
-      );
+      assert.deepEqual(results, [
+        { outcome: 'moved' },
+        { outcome: 'duplicate', seq: 1 },
+        { outcome: 'duplicate', seq: 2 },
+        { outcome: 'moved' },
+      ]);
       const [backlog] = await store.backlog([0], scene.call);
       assert.equal(backlog?.count, 2);
     },
