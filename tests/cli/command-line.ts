@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ensureBuilt, root } from '../../scripts/bootstrap.mjs';
 
 // The command line is tested as it is shipped. `npm test` has built it; a run of these files alone may not have.
@@ -75,7 +76,10 @@ export function startTenure(args: readonly string[], env: NodeJS.ProcessEnv = {}
         if (!output.stdout.includes(text))
           throw new Error(`ended with ${status} before it printed "${text}": ${stderr}`);
       });
-      await Promise.race([seen, end]);
+      const late = sleep(60_000, undefined, { ref: false }).then(() => {
+        throw new Error(`has not printed "${text}" in a minute: ${output.stdout}${output.stderr}`);
+      });
+      await Promise.race([seen, end, late]);
     },
     descendants: () => marked(mark).filter((pid) => pid !== child.pid),
   };

@@ -24,13 +24,20 @@ export async function oneOwnsAll(stage: Stage): Promise<void> {
   );
   gateway.open();
   await pause(stage, 2_200);
-  const answers = await stage.sink.answers();
+  const answers = await untilSink(
+    stage,
+    (kept) => kept.length >= gateway.customerCount,
+    patienceMs,
+  );
   const count = shardsOf(owners, 'w1').length;
   narrator.prove(
     count === shardCount,
     `${count} of ${shardCount} shards are w1's, by the store's records`,
   );
-  narrator.prove(answers.length > 0, `messages flow: ${answers.length} answered so far`);
+  narrator.prove(
+    answers.length >= gateway.customerCount,
+    `messages flow: ${answers.length} answered so far`,
+  );
 }
 
 export async function secondJoins(stage: Stage): Promise<void> {
@@ -53,6 +60,7 @@ export async function secondJoins(stage: Stage): Promise<void> {
     `asked themselves, w1 says ${first.length}, w2 says ${second.length}, shared ${shared.length}`,
   );
   await pause(stage, 2_200);
+  await untilSink(stage, (kept) => kept.some(({ worker }) => worker === 'w2'), patienceMs);
   await proveOrder(stage);
 }
 

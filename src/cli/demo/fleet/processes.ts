@@ -14,6 +14,8 @@ import {
 const entry = new URL('./worker-entry.js', import.meta.url);
 /** Whoever has not left by then is killed. */
 const leaveTimeoutMs = 10_000;
+/** A worker that has not answered by then never will. */
+const answerTimeoutMs = 20_000;
 
 /** Workers that are processes of their own, stopped by the operating system's signals. */
 export class ProcessFleet implements Fleet {
@@ -110,13 +112,18 @@ function send(child: ChildProcess, message: ToChild): void {
   if (child.connected) child.send(message, () => {});
 }
 
-/** @throws if the process reports a failure, or ends. */
+/** @throws if the process reports a failure, ends, or says nothing. */
 function nextMessage<Type extends ToParent['type']>(
   child: ChildProcess,
   type: Type,
 ): Promise<Extract<ToParent, { type: Type }>> {
   return new Promise((resolve, reject) => {
+    const silence = setTimeout(
+      () => settle(() => reject(new Error(`a worker process has not ${type} in time`))),
+      answerTimeoutMs,
+    );
     const settle = (act: () => void) => {
+      clearTimeout(silence);
       child.off('message', onMessage);
       child.off('exit', onExit);
       act();
