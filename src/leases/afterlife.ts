@@ -55,9 +55,13 @@ export class Afterlife {
     void this.release([{ name, holder, term }], lease.timing.attemptTimeoutMs);
   }
 
-  /** Says at once what was to be said later, and waits until everything under way is over. */
+  /**
+   * Waits until everything under way is over. What was to be said later is not said: nobody has told us that the work
+   * of those leases has stopped, so they are left to expire.
+   */
   async close(): Promise<void> {
-    for (const lease of [...this.#later.keys()]) this.letGoNow(lease);
+    for (const timer of this.#later.values()) timer.cancel();
+    this.#later.clear();
     await Promise.all(this.#running);
   }
 

@@ -163,7 +163,10 @@ export class Leases implements AsyncDisposable {
     return record;
   }
 
-  /** Ends and releases every lease (reason `shutdown`). Stop their work first. Never throws; safe to call twice. */
+  /**
+   * Ends and releases every lease (reason `shutdown`). Stop their work first. A lease that was lost before, and whose work
+   * was not said to have stopped (by `release`), is left to expire. Never throws; safe to call twice.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -240,6 +240,18 @@ describe('ending a lease', () => {
     await expect(owner.leases.acquire('a')).rejects.toMatchObject({ code: 'TENURE_CLOSED' });
   });
 
+  it('close leaves the record of a lost lease to expire, since its work may still be stopping', async () => {
+    const { runtime, owner, rival, lease } = await heldLease();
+    owner.link.disturb('request', 'drop', { operation: 'renew' });
+    await runtime.advance(20_000);
+    expect(lease.state).toBe('lost');
+    await owner.leases.close();
+    expect(runtime.pendingTimerCount).toBe(0);
+    expect(await rival.leases.acquire('payments')).toBeUndefined();
+    await runtime.advance(10_000);
+    expect(await rival.leases.acquire('payments')).toBeDefined();
+  });
+
   it('tells state before events: a listener that looks sees the end, and the signal has aborted', async () => {
     const { owner, lease } = await heldLease();
     const { signal } = lease;
