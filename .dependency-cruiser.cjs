@@ -10,6 +10,7 @@ const LAYERS = [
   ['fences', 'shards'],
   ['leases'],
   ['coordinators'],
+  ['conformance'],
   ['drivers'],
   ['time', 'events'],
   ['errors'],

@@ -2,6 +2,7 @@
  * What tests of a program on tenure, and of a coordinator of one's own, can use: virtual time, and the suites that every
  * coordinator, fence and stream store has to pass. Needs no test framework and works with any.
  */
+export * from './conformance/index.js';
 export * from './coordinators/conformance/index.js';
 export * from './fences/conformance/index.js';
 export * from './streams/conformance/index.js';

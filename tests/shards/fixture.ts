@@ -1,6 +1,6 @@
 import type { Coordinator } from '../../src/coordinators/index.js';
-import { FaultLink } from '../../src/coordinators/memory/fault-link.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../src/drivers/memory/index.js';
 import { Leases, type LeasesOptions } from '../../src/leases/index.js';
 import {
   type OwnedShard,

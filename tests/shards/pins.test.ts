@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Coordinator } from '../../src/coordinators/index.js';
-import { FaultLink } from '../../src/coordinators/memory/fault-link.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../src/drivers/memory/index.js';
 import {
   OptionError,
   OutcomeUnknownError,

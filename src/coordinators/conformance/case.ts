@@ -1,3 +1,4 @@
+import type { SuiteCase } from '../../conformance/index.js';
 import type { CoordinatorPromises, TermHazard } from '../contract.js';
 import { Scene } from './scene.js';
 import type { ConformanceSubject, ControlName } from './subject.js';
@@ -5,19 +6,11 @@ import type { ConformanceSubject, ControlName } from './subject.js';
 /** A promise that a case demonstrates: a field of the declaration, or one hazard that terms survive. */
 export type DemonstratedPromise = Exclude<keyof CoordinatorPromises, 'termsSurvive'> | TermHazard;
 
-/** One requirement of the contract, in a form that can fail. */
-export interface ConformanceCase {
-  /** `<theme>/<what>`: stable, so that reports and known deviations can name it. */
-  readonly id: string;
-  /** The requirement, in the present tense. */
-  readonly title: string;
-  /** The controls it cannot do without. */
-  readonly needs: readonly ControlName[];
+/** One requirement on every coordinator. */
+export interface ConformanceCase extends SuiteCase<ConformanceSubject, ControlName> {
   readonly demonstrates: readonly DemonstratedPromise[];
   /** Why a store that declares these promises need not pass it; `undefined` if it must. */
   exemption(promises: CoordinatorPromises): string | undefined;
-  /** Throws unless the subject meets the requirement. The subject is used for this case alone. */
-  run(subject: ConformanceSubject): Promise<void>;
 }
 
 interface CaseParts {

@@ -1,11 +1,6 @@
 export type { ConformanceCase, DemonstratedPromise } from './case.js';
 export { conformanceCases } from './cases/index.js';
-export {
-  registerCoordinatorConformance,
-  runConformanceCase,
-  type TestFramework,
-  whyNotApplicable,
-} from './register.js';
+export { registerCoordinatorConformance } from './register.js';
 export type {
   ConformanceSubject,
   ConformanceTarget,

@@ -1,19 +1,11 @@
+import type { SuiteTarget } from '../../conformance/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { Coordinator, CoordinatorPromises } from '../contract.js';
 
 /** A coordinator as the conformance suite meets it: what it declares, and how to make a store to try it on. */
-export interface ConformanceTarget {
-  /** Heading of the suite's report, e.g. `redis 7`. */
-  readonly name: string;
+export interface ConformanceTarget extends SuiteTarget<ConformanceSubject, ControlName> {
   /** What every client of this target declares. */
   readonly promises: CoordinatorPromises;
-  /**
-   * The controls that cannot exist for this store, each with the reason. Their cases are reported as not applicable; a
-   * control that is neither here nor offered by the subject fails its cases.
-   */
-  readonly impossible: Partial<Record<ControlName, string>>;
-  /** A store, or a namespace of one, in which nothing was ever granted. Called once per case. */
-  create(): Promise<ConformanceSubject>;
 }
 
 /** One store under test, with its clients and its time. */

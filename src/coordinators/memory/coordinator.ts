@@ -1,3 +1,4 @@
+import { directLink, MemoryCaller, type MemoryLink } from '../../drivers/memory/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type {
@@ -25,8 +26,6 @@ import {
   checkRenewals,
   checkTimeout,
 } from '../requests.js';
-import { MemoryClient } from './client.js';
-import { directLink, type MemoryLink } from './link.js';
 import {
   acquireAll,
   handOffOne,
@@ -66,20 +65,24 @@ export function memoryCoordinator(
 class MemoryCoordinator implements Coordinator {
   readonly promises = memoryPromises;
   readonly #store: MemoryStore;
-  readonly #client: MemoryClient;
+  readonly #caller: MemoryCaller;
 
   constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
     this.#store = store;
-    this.#client = new MemoryClient(
-      store,
-      options.runtime ?? store.runtime,
-      options.link ?? directLink,
+    this.#caller = new MemoryCaller({
+      what: 'memory store',
+      runtime: options.runtime ?? store.runtime,
+      link: options.link ?? directLink,
+      nowMs: () => store.elapsedMs(),
+    });
+    this.#caller.attach(() =>
+      store.onConnectionLost(() => this.#caller.giveUpAll('the connection to the store was lost')),
     );
   }
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
     const checked = checkAcquires(requests, this.promises);
-    return this.#client.call(
+    return this.#call(
       'acquire',
       checkTimeout(call),
       (nowMs) => acquireAll(this.#store, checked, nowMs),
@@ -89,14 +92,14 @@ class MemoryCoordinator implements Coordinator {
 
   async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
     const checked = checkRenewals(requests, this.promises);
-    return this.#client.call('renew', checkTimeout(call), (nowMs) =>
+    return this.#call('renew', checkTimeout(call), (nowMs) =>
       checked.map((request) => renewOne(this.#store, request, nowMs)),
     );
   }
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
     const checked = checkReleases(requests);
-    return this.#client.call('release', checkTimeout(call), (_nowMs, freed) =>
+    return this.#call('release', checkTimeout(call), (_nowMs, freed) =>
       checked.map((request) => {
         const result = releaseOne(this.#store, request);
         if (result.outcome === 'ended') freed.push(request.name);
@@ -107,7 +110,7 @@ class MemoryCoordinator implements Coordinator {
 
   async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
     const checked = checkHandoffs(requests, this.promises);
-    return this.#client.call('handoff', checkTimeout(call), (nowMs, freed) =>
+    return this.#call('handoff', checkTimeout(call), (nowMs, freed) =>
       checked.map((request) => {
         const result = handOffOne(this.#store, request, nowMs);
         if (result.outcome === 'ended') freed.push(request.name);
@@ -118,31 +121,31 @@ class MemoryCoordinator implements Coordinator {
 
   async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
     const checked = checkNames(names);
-    return this.#client.call('read', checkTimeout(call), (nowMs) =>
+    return this.#call('read', checkTimeout(call), (nowMs) =>
       checked.map((name) => readOne(this.#store, name, nowMs)),
     );
   }
 
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
     checkGroup(group);
-    return this.#client.call('list', checkTimeout(call), (nowMs) =>
-      listGroup(this.#store, group, nowMs),
-    );
+    return this.#call('list', checkTimeout(call), (nowMs) => listGroup(this.#store, group, nowMs));
   }
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
-    return this.#client.watch(checkGroup(group), wake);
+    const checked = checkGroup(group);
+    return this.#caller.listen<string | undefined>(
+      (told) => this.#store.watch(checked, told),
+      wake,
+    );
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {
-    return this.#client.onConnectionLost(lost);
+    return this.#caller.attach(() => this.#store.onConnectionLost(lost));
   }
 
   async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
     validateName(name);
-    return this.#client.call('readDocument', checkTimeout(call), () =>
-      this.#store.documents.get(name),
-    );
+    return this.#call('readDocument', checkTimeout(call), () => this.#store.documents.get(name));
   }
 
   async writeDocument(
@@ -153,12 +156,31 @@ class MemoryCoordinator implements Coordinator {
   ): Promise<WriteDocumentResult> {
     validateName(name);
     checkDocument(text, expectedVersion);
-    return this.#client.call('writeDocument', checkTimeout(call), () =>
+    return this.#call('writeDocument', checkTimeout(call), () =>
       writeDocument(this.#store, name, text, expectedVersion),
     );
   }
 
   async close(): Promise<void> {
-    this.#client.close();
+    this.#caller.close();
+  }
+
+  /** The names that an execution left free are pushed to `freed`. */
+  #call<Answer>(
+    operation: string,
+    timeoutMs: number,
+    execute: (nowMs: number, freed: string[]) => Answer,
+    whenLate?: () => Answer,
+  ): Promise<Answer> {
+    const run = () => {
+      const nowMs = this.#store.expire();
+      const freed: string[] = [];
+      try {
+        return execute(nowMs, freed);
+      } finally {
+        this.#store.changed(freed);
+      }
+    };
+    return this.#caller.call(operation, timeoutMs, run, whenLate);
   }
 }

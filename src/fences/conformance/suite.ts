@@ -1,4 +1,4 @@
-import type { TestFramework } from '../../coordinators/conformance/index.js';
+import type { TestFramework } from '../../conformance/index.js';
 import { effectCases } from './effects.js';
 import { inputCases } from './inputs.js';
 import { raceCases } from './races.js';

@@ -1,17 +1,9 @@
+import type { SuiteCase } from '../../conformance/index.js';
 import { StreamScene } from './scene.js';
 import type { StreamControlName, StreamSubject } from './subject.js';
 
-/** One requirement of the stream contract, in a form that can fail. */
-export interface StreamConformanceCase {
-  /** `<theme>/<what>`: stable, so that reports and known deviations can name it. */
-  readonly id: string;
-  /** The requirement, in the present tense. */
-  readonly title: string;
-  /** The controls it cannot do without. */
-  readonly needs: readonly StreamControlName[];
-  /** Throws unless the subject meets the requirement. The subject is used for this case alone. */
-  run(subject: StreamSubject): Promise<void>;
-}
+/** One requirement on every stream store. */
+export type StreamConformanceCase = SuiteCase<StreamSubject, StreamControlName>;
 
 export function defineStreamCase(
   id: string,

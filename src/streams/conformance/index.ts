@@ -1,10 +1,6 @@
 export type { StreamConformanceCase } from './case.js';
 export { streamConformanceCases } from './cases/index.js';
-export {
-  registerStreamConformance,
-  runStreamConformanceCase,
-  type StreamTestFramework,
-} from './register.js';
+export { registerStreamConformance } from './register.js';
 export type {
   StreamControlName,
   StreamControls,

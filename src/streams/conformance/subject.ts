@@ -1,19 +1,11 @@
+import type { SuiteTarget } from '../../conformance/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { StreamPromises, StreamStore } from '../contract.js';
 
 /** A stream store as the conformance suite meets it: what it declares, and how to make one to try it on. */
-export interface StreamTarget {
-  /** Heading of the suite's report, e.g. `redis 7`. */
-  readonly name: string;
+export interface StreamTarget extends SuiteTarget<StreamSubject, StreamControlName> {
   /** What every client of this target declares. */
   readonly promises: StreamPromises;
-  /**
-   * The controls that cannot exist for this store, each with the reason. Their cases are reported as not applicable; a
-   * control that is neither here nor offered by the subject fails its cases.
-   */
-  readonly impossible: Partial<Record<StreamControlName, string>>;
-  /** A topic in which nothing was ever published. Called once per case. */
-  create(): Promise<StreamSubject>;
 }
 
 /** One topic under test, with its clients and its time. */

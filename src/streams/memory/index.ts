@@ -1,3 +1,2 @@
-export type { MemoryStreamsLink } from './client.js';
 export { MemoryStreams, type MemoryStreamsOptions } from './state.js';
 export { type MemoryStreamStoreOptions, memoryStreams } from './store.js';

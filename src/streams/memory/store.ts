@@ -1,4 +1,5 @@
 import type { CallOptions } from '../../coordinators/index.js';
+import { directLink, MemoryCaller, type MemoryLink } from '../../drivers/memory/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type {
@@ -25,14 +26,13 @@ import {
   checkTimeout,
   defaultLargestPayloadBytes,
 } from '../requests.js';
-import { MemoryStreamsClient, type MemoryStreamsLink } from './client.js';
 import { MemoryStreams } from './state.js';
 
 export interface MemoryStreamStoreOptions {
   /** This client's own clocks and timers; they bound its calls. Default: those of the state. */
   readonly runtime?: Runtime;
   /** The network to the state. Default: everything arrives, two microtasks later. */
-  readonly link?: MemoryStreamsLink;
+  readonly link?: MemoryLink;
   /** A larger payload is refused. Default 256 KiB. */
   readonly largestPayloadBytes?: number;
 }
@@ -58,12 +58,20 @@ class MemoryStreamStore implements StreamStore {
     durability: 'Nothing: appended messages are gone with the process.',
   };
   readonly #state: MemoryStreams;
-  readonly #client: MemoryStreamsClient;
+  readonly #caller: MemoryCaller;
   readonly #largestPayloadBytes: number;
 
   constructor(state: MemoryStreams, options: MemoryStreamStoreOptions) {
     this.#state = state;
-    this.#client = new MemoryStreamsClient(state, options.runtime ?? state.runtime, options.link);
+    this.#caller = new MemoryCaller({
+      what: 'memory streams',
+      runtime: options.runtime ?? state.runtime,
+      link: options.link ?? directLink,
+      nowMs: () => state.elapsedMs(),
+    });
+    this.#caller.attach(() =>
+      state.on('restart', () => this.#caller.giveUpAll('the connection to the store was lost')),
+    );
     this.#largestPayloadBytes = checkLargestPayload(
       options.largestPayloadBytes ?? defaultLargestPayloadBytes,
     );
@@ -71,7 +79,7 @@ class MemoryStreamStore implements StreamStore {
 
   async publish(requests: readonly PublishRequest[], call: CallOptions): Promise<PublishResult[]> {
     const checked = checkPublishes(requests, this.#largestPayloadBytes);
-    return this.#client.call(
+    return this.#caller.call(
       'publish',
       checkTimeout(call),
       () => this.#append(checked),
@@ -95,7 +103,7 @@ class MemoryStreamStore implements StreamStore {
 
   async install(requests: readonly InstallRequest[], call: CallOptions): Promise<InstallResult[]> {
     const checked = checkInstalls(requests);
-    return this.#client.call('install', checkTimeout(call), () =>
+    return this.#caller.call('install', checkTimeout(call), () =>
       checked.map(({ shard, token }) =>
         this.#state.log(shard).install({ term: token.term, holderDigest: token.holder.digest }),
       ),
@@ -104,38 +112,38 @@ class MemoryStreamStore implements StreamStore {
 
   async step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]> {
     const checked = checkSteps(requests, isPosition);
-    return this.#client.call('step', checkTimeout(call), () =>
+    return this.#caller.call('step', checkTimeout(call), () =>
       checked.map((request) => this.#state.log(request.shard).step(request)),
     );
   }
 
   async backlog(shards: readonly number[], call: CallOptions): Promise<ShardBacklog[]> {
     const checked = checkShards(shards);
-    return this.#client.call('backlog', checkTimeout(call), () =>
+    return this.#caller.call('backlog', checkTimeout(call), () =>
       checked.map((shard) => this.#state.backlog(shard)),
     );
   }
 
   watch(wake: (shard: number | undefined) => void): Unsubscribe {
-    return this.#client.watch(wake);
+    return this.#caller.listen<number | undefined>((told) => this.#state.on('bell', told), wake);
   }
 
   async seal(shard: number, key: string, call: CallOptions): Promise<SealResult> {
     checkShard(shard);
     checkKey(key);
-    return this.#client.call('seal', checkTimeout(call), () => this.#state.log(shard).seal(key));
+    return this.#caller.call('seal', checkTimeout(call), () => this.#state.log(shard).seal(key));
   }
 
   async open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void> {
     checkShard(shard);
     checkKey(key);
     checkSeq(lastSeq, 'lastSeq', 0);
-    return this.#client.call('open', checkTimeout(call), () =>
+    return this.#caller.call('open', checkTimeout(call), () =>
       this.#state.log(shard).open(key, lastSeq),
     );
   }
 
   async close(): Promise<void> {
-    this.#client.close();
+    this.#caller.close();
   }
 }

@@ -1,8 +1,5 @@
-import {
-  FaultLink,
-  type MemoryStore,
-  memoryCoordinator,
-} from '../../../src/coordinators/memory/index.js';
+import { type MemoryStore, memoryCoordinator } from '../../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../../src/drivers/memory/index.js';
 import { Leases, type LeasesOptions } from '../../../src/leases/index.js';
 import type { StreamStore } from '../../../src/streams/contract.js';
 import { type MemoryStreams, memoryStreams } from '../../../src/streams/memory/index.js';

@@ -1,9 +1,7 @@
 import { AssertionError } from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
-import {
-  runStreamConformanceCase,
-  streamConformanceCases,
-} from '../../../src/streams/conformance/index.js';
+import { runConformanceCase } from '../../../src/conformance/index.js';
+import { streamConformanceCases } from '../../../src/streams/conformance/index.js';
 import { memoryStreamTarget } from '../stores/memory-target.js';
 import { altered } from './altered-store.js';
 import { wrongLog } from './wrong-log.js';
@@ -16,7 +14,7 @@ describe('the stream conformance suite rejects a store that', () => {
     it(`${flaw} (${rejectedBy})`, async () => {
       const conformanceCase = streamConformanceCases.find(({ id }) => id === rejectedBy);
       if (conformanceCase === undefined) throw new Error(`there is no case ${rejectedBy}`);
-      const run = runStreamConformanceCase(conformanceCase, memoryStreamTarget(wrap));
+      const run = runConformanceCase(conformanceCase, memoryStreamTarget(wrap));
       await expect(run).rejects.toBeInstanceOf(AssertionError);
     });
   }
@@ -24,7 +22,7 @@ describe('the stream conformance suite rejects a store that', () => {
   it('but not for being wrapped', async () => {
     const target = memoryStreamTarget((honest) => altered(honest, {}));
     for (const conformanceCase of streamConformanceCases) {
-      await runStreamConformanceCase(conformanceCase, target);
+      await runConformanceCase(conformanceCase, target);
     }
   });
 });

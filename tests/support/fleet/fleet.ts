@@ -90,7 +90,7 @@ export class Fleet {
     const { random, ttlMs } = this.#options;
     // Drawn before anything is waited for, or the sequence would depend on how fast things go.
     const frozenMs =
-      ttlMs * (random.chance(0.8) ? random.between(1.2, 1.8) : random.between(0.1, 0.9));
+      ttlMs * (random.chance(0.8) ? random.between(1.3, 2) : random.between(0.1, 0.9));
     const diesFrozen = random.chance(0.2);
     const absentMs = random.between(100, 1_500);
     const keepsName = random.chance(0.5);

@@ -135,13 +135,28 @@ let isStopping = false;
 process.on('SIGTERM', async () => {
   if (isStopping) return;
   isStopping = true;
+  let step = 'worker';
+  const slow = setInterval(() => {
+    const live = leases.live.map(({ name, state }) => `${name} ${state}`);
+    const doing = {
+      step,
+      shards: worker.shards,
+      live,
+      resources: process.getActiveResourcesInfo(),
+    };
+    console.log(`still stopping: ${JSON.stringify(doing)}`);
+  }, 4_000);
   await worker.stop();
+  step = 'notes';
   clearInterval(watch);
   await Promise.all(pending);
+  step = 'leases';
   await leases.close();
+  step = 'stores';
   await Promise.all([coordinator.close(), streams.close(), fence.close()]);
   await pool.end();
   console.log('stopped');
+  clearInterval(slow);
 });
 console.log('begun');
 

@@ -1,4 +1,4 @@
-import { directLink, type LinkMessage, type LinkOperation, type MemoryLink } from './link.js';
+import { directLink, type LinkMessage, type MemoryLink } from './link.js';
 
 /**
  * What may befall a message: `drop` (it never arrives), `hold` (it arrives when {@link FaultLink.flush} is called),
@@ -8,7 +8,7 @@ export type LinkFault = 'drop' | 'hold' | 'duplicate';
 
 export interface DisturbOptions {
   /** Only messages of this operation. Default: of every operation. */
-  readonly operation?: LinkOperation;
+  readonly operation?: string;
   /** How many messages, 1 and above. Default: all until {@link FaultLink.heal}. */
   readonly count?: number;
 }

@@ -1,23 +1,12 @@
-/** What crosses between a memory coordinator and its store. */
+/** What crosses between a memory client and the state it shares with others. */
 export interface LinkMessage {
   readonly direction: 'request' | 'reply';
-  /** The method of the coordinator this belongs to. A wake of a watch is a reply of `watch`. */
-  readonly operation: LinkOperation;
+  /** The method of the coordinator or stream store this belongs to. A wake of a watch is a reply of `watch`. */
+  readonly operation: string;
 }
 
-export type LinkOperation =
-  | 'acquire'
-  | 'renew'
-  | 'release'
-  | 'handoff'
-  | 'read'
-  | 'list'
-  | 'watch'
-  | 'readDocument'
-  | 'writeDocument';
-
 /**
- * The network between a memory coordinator and its store, as far as tests want to disturb it.
+ * The network between a memory client and its state, as far as tests want to disturb it.
  *
  * `carry` takes one message and calls `deliver` when it arrives: soon, late, twice or never, but not before `carry` has
  * returned. It answers `false` if the message could not even be sent.

@@ -1,0 +1,7 @@
+export {
+  registerSuite,
+  runConformanceCase,
+  type SuiteCase,
+  type SuiteTarget,
+  type TestFramework,
+} from './suite.js';
