@@ -14,18 +14,18 @@ it('lets timers have their turn although handlers need nothing but the processor
   }));
   await topic.publishMany(messages);
   const leases = new Leases(memoryCoordinator());
-  let longestGapMs = 0;
-  let lastMs = performance.now();
+  let sinceTimerCount = 0;
+  let longestRunCount = 0;
   const timer = setInterval(() => {
-    const nowMs = performance.now();
-    longestGapMs = Math.max(longestGapMs, nowMs - lastMs);
-    lastMs = nowMs;
+    sinceTimerCount = 0;
   }, 1);
   const worker = new StreamWorker({
     topic,
     leases,
     group: 'busy',
     handler: () => {
+      sinceTimerCount += 1;
+      longestRunCount = Math.max(longestRunCount, sinceTimerCount);
       for (const untilMs = performance.now() + 2; performance.now() < untilMs; );
     },
   });
@@ -34,6 +34,6 @@ it('lets timers have their turn although handlers need nothing but the processor
   clearInterval(timer);
   await worker.stop();
   await leases.close();
-  // 600 ms of work in one go otherwise; a busy machine may stretch the 20 ms of a slice.
-  expect(longestGapMs).toBeLessThan(300);
+  // All 300 in one go otherwise. A slice of 20 ms holds ten handlers of 2 ms, however slow the machine is.
+  expect(longestRunCount).toBeLessThan(50);
 });
