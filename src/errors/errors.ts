@@ -115,6 +115,18 @@ export class ClosedError extends TenureError {
   }
 }
 
+/**
+ * Whether trying again may help: the store could not be reached, gave no answer, or refuses for now. `false` for bad
+ * input, closed objects, foreign records and a misconfigured store, which stay as they are.
+ */
+export function isTransient(error: unknown): error is TenureError {
+  return (
+    error instanceof UnreachableError ||
+    error instanceof OutcomeUnknownError ||
+    error instanceof StoreRefusedError
+  );
+}
+
 const previewLength = 60;
 
 /** A value as a short, single-line, secret-free text for a message. */

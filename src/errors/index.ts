@@ -1,6 +1,7 @@
 export { type ErrorCode, errorCatalogue } from './catalogue.js';
 export {
   ClosedError,
+  isTransient,
   KeyMovingError,
   OptionError,
   OutcomeUnknownError,

@@ -1,4 +1,4 @@
-import { OutcomeUnknownError, StoreRefusedError, UnreachableError } from '../errors/index.js';
+import { isTransient } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../time/index.js';
 import type { AcquireOutcome } from './acquisition.js';
@@ -65,7 +65,7 @@ export class Waiter {
       if (first || (await this.#confirmed(outcome.lease))) return { lease: outcome.lease };
       return {};
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      if (!isTransient(error)) throw error;
       return { error };
     }
   }
@@ -87,13 +87,4 @@ export class Waiter {
     const jitterMs = 5 + runtime.random() * 20;
     return Math.min(pollMs, (freeInMs ?? pollMs) + jitterMs);
   }
-}
-
-/** Waiting helps against a store that cannot be reached or refuses for now, not against bad input or a closed object. */
-function mayPass(error: unknown): boolean {
-  return (
-    error instanceof UnreachableError ||
-    error instanceof OutcomeUnknownError ||
-    error instanceof StoreRefusedError
-  );
 }
