@@ -5,6 +5,17 @@ import type { Runtime } from '../time/index.js';
 const holderIdPattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/;
 const noncePattern = /^[0-9a-f]{32}$/;
 
+/** @throws {OptionError} unless `id` is 1 to 128 of `A-Z a-z 0-9 . _ @ -`, beginning with a letter or digit. */
+export function validateHolderId(id: string, option: string): string {
+  if (typeof id === 'string' && holderIdPattern.test(id)) return id;
+  throw new OptionError(
+    option,
+    id,
+    'is not a holder id',
+    'use 1 to 128 letters, digits or . _ @ - and begin with a letter or digit',
+  );
+}
+
 /**
  * Who holds a lease: a stable id plus a random nonce, new for every incarnation of that id.
  *
@@ -19,14 +30,7 @@ export class Holder {
 
   /** @throws {OptionError} if `id` is not 1 to 128 of `A-Z a-z 0-9 . _ @ -`, or `nonce` not 32 lower-case hex digits. */
   constructor(id: string, nonce: string) {
-    if (typeof id !== 'string' || !holderIdPattern.test(id)) {
-      throw new OptionError(
-        'id',
-        id,
-        'is not a holder id',
-        'use 1 to 128 letters, digits or . _ @ - and begin with a letter or digit',
-      );
-    }
+    validateHolderId(id, 'id');
     if (!noncePattern.test(nonce)) {
       throw new OptionError(
         'nonce',

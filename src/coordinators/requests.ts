@@ -9,7 +9,7 @@ import {
   type ReleaseRequest,
   type RenewRequest,
 } from './contract.js';
-import { Holder } from './holder.js';
+import { Holder, validateHolderId } from './holder.js';
 import { validateName } from './names.js';
 import { highestTerm, validateTerm } from './term.js';
 
@@ -21,7 +21,6 @@ import { highestTerm, validateTerm } from './term.js';
 type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
 
 const attemptPattern = /^[0-9a-f]{32}$/;
-const anyNonce = '0'.repeat(32);
 
 /** The longest `timeoutMs` of a call: what Node's timers can wait for, about 24.8 days. */
 const longestTimeoutMs = 2 ** 31 - 1;
@@ -35,7 +34,7 @@ export function checkAcquires(
     checkAttempt(request.attempt);
     checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
     if (request.above !== undefined) checkAbove(request.above);
-    if (request.metadata !== undefined) checkMetadata(request.metadata);
+    if (request.metadata !== undefined) validateMetadata(request.metadata);
   });
 }
 
@@ -47,7 +46,7 @@ export function checkRenewals(
     checkHolder(request.holder);
     validateTerm(request.term);
     checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
-    if (request.metadata !== undefined) checkMetadata(request.metadata);
+    if (request.metadata !== undefined) validateMetadata(request.metadata);
   });
 }
 
@@ -66,9 +65,7 @@ export function checkHandoffs(
   return checkBatch(requests, (request) => {
     checkHolder(request.holder);
     validateTerm(request.term);
-    if (typeof request.to !== 'string' || Holder.parse(`${request.to}:${anyNonce}`) === undefined) {
-      throw new OptionError('to', request.to, 'is not a holder id', 'name the id of the successor');
-    }
+    validateHolderId(request.to, 'to');
     checkDuration(request.reserveMs, 'reserveMs', 1, limits.largestTtlMs);
   });
 }
@@ -161,7 +158,8 @@ function checkAbove(above: number): void {
   throw new OptionError('above', above, 'leaves no higher term', `use less than ${highestTerm}`);
 }
 
-function checkMetadata(metadata: string): void {
+/** @throws {OptionError} unless it is JSON text of at most {@link largestMetadataBytes}. */
+export function validateMetadata(metadata: string): void {
   const remedy = `use JSON text of at most ${largestMetadataBytes} bytes`;
   if (typeof metadata !== 'string' || Buffer.byteLength(metadata) > largestMetadataBytes) {
     throw new OptionError('metadata', sizeOf(metadata), 'is no text or too long', remedy);

@@ -21,6 +21,7 @@ export class Emitter<Events extends object> {
     set.add(own);
     return () => {
       set.delete(own);
+      if (set.size === 0 && this.#listeners.get(name) === set) this.#listeners.delete(name);
     };
   }
 

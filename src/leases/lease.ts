@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Holder } from '../coordinators/index.js';
+import { type Holder, validateMetadata } from '../coordinators/index.js';
 import type { Instant, Runtime, Timer } from '../time/index.js';
 import type { EndReason } from './end-reason.js';
 import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
@@ -13,13 +13,13 @@ import {
   remainingMs,
   step,
 } from './machine.js';
-import type { ResolvedTiming } from './options.js';
+import { type ResolvedTiming, validateHandoff } from './options.js';
 
 /** What a lease needs from the `Leases` it came from. */
 export interface LeaseHost {
   readonly runtime: Runtime;
   /** A renewal is wanted now: the lease has become uncertain, or its metadata has changed. */
-  demandRenewal(): void;
+  demandRenewal(lease: Lease): void;
   becameUncertain(lease: Lease, cause: Doubt['cause']): void;
   recovered(lease: Lease): void;
   /** Called once, after the state is final and the signal has aborted. */
@@ -115,15 +115,20 @@ export class Lease implements AsyncDisposable {
     if (state !== 'held') throw new LeaseNotHeldError(this.name, this.term, state, endReason);
   }
 
-  /** JSON text that others see beside the lease; written with a renewal that is sent at once. */
+  /**
+   * JSON text of at most 4 KiB that others see beside the lease; written with a renewal that is sent at once.
+   *
+   * @throws {OptionError} if it is set to anything else.
+   */
   get metadata(): string | undefined {
     return this.#metadata;
   }
 
   set metadata(text: string) {
+    validateMetadata(text);
     this.#metadata = text;
     this.#metadataChanged = true;
-    this.#host.demandRenewal();
+    this.#host.demandRenewal(this);
   }
 
   /**
@@ -144,9 +149,12 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Gives the name to the holder id `to`, after the work has stopped: nobody else may acquire it during `reserveMs`
-   * (default: the ttl). Never throws; `false` if the lease had ended or the store did not confirm.
+   * (1 ms to 24 h; default: the ttl). `false` if the lease had ended or the store did not confirm.
+   *
+   * @throws {OptionError} for an id or a duration that is none; the lease goes on. Never throws otherwise.
    */
   async handoff(to: string, reserveMs = this.timing.ttlMs): Promise<boolean> {
+    validateHandoff(to, reserveMs);
     if (this.#giveBack !== undefined || !isAlive(this.#look())) return false;
     this.apply({ type: 'released', reason: 'handed-off' });
     const done = this.#host.handoff(this, to, reserveMs);
@@ -200,6 +208,8 @@ export class Lease implements AsyncDisposable {
   #become(next: LeaseLife): void {
     const previous = this.#life;
     this.#life = next;
+    // A new doubt wants a renewal sent after it, also while an older one has not been cleared yet.
+    if (next.doubt !== undefined && next.doubt !== previous.doubt) this.#host.demandRenewal(this);
     if (next.state === previous.state) return;
     if (isAlive(next)) {
       if (next.doubt !== undefined) this.#host.becameUncertain(this, next.doubt.cause);

@@ -19,6 +19,7 @@ import {
   type LeaseTiming,
   type ResolvedTiming,
   resolveTiming,
+  validateHandoff,
 } from './options.js';
 import { type RenewalReport, Renewer } from './renewer.js';
 import { Waiter } from './waiter.js';
@@ -62,22 +63,31 @@ export class Leases implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly timing: ResolvedTiming;
   readonly #emitter = new Emitter<LeaseEvents>();
-  readonly #renewer: Renewer;
+  /** One for each limit of requests: a hung renewal of long leases must not hold up that of short ones. */
+  readonly #renewers = new Map<number, Renewer>();
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
   readonly #host: LeaseHost;
   readonly #stopListening: Unsubscribe;
+  /** What close has to wait for, and whom it has to wake. */
+  readonly #acquiring = new Set<Promise<unknown>>();
+  readonly #waiters = new Set<Waiter>();
   #closing: Promise<void> | undefined;
 
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
   constructor(coordinator: Coordinator, options: LeasesOptions = {}) {
+    if (typeof coordinator?.acquire !== 'function') {
+      throw new OptionError(
+        'coordinator',
+        coordinator,
+        'is not a coordinator',
+        'pass what memoryCoordinator() or redisCoordinator(url) returns',
+      );
+    }
     this.coordinator = coordinator;
     this.runtime = options.runtime ?? realRuntime;
     this.timing = this.#resolve(options);
     this.holder = Holder.create(options.id ?? defaultHolderId(), this.runtime);
-    this.#renewer = new Renewer(this.runtime, coordinator, (report) =>
-      this.#emitter.emit('renewal', report),
-    );
     this.#afterlife = new Afterlife(this.runtime, coordinator);
     this.#acquisition = new Acquisition({
       runtime: this.runtime,
@@ -96,9 +106,9 @@ export class Leases implements AsyncDisposable {
     return this.#emitter;
   }
 
-  /** The leases that have not ended, in order of acquisition. */
+  /** The leases that have not ended; those of one timing in order of acquisition. */
   get live(): Lease[] {
-    return [...this.#renewer.leases];
+    return [...this.#renewers.values()].flatMap(({ leases }) => [...leases]);
   }
 
   /**
@@ -113,7 +123,7 @@ export class Leases implements AsyncDisposable {
     const waitMs = options.waitMs ?? 0;
     if (!(waitMs >= 0))
       throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
-    if (waitMs > 0) return this.#waiter(name, options).run(waitMs, options.signal);
+    if (waitMs > 0) return this.#wait(name, options, waitMs);
     const lease = await this.#tryOne(name, options);
     if (options.signal?.aborted) await lease?.release();
     options.signal?.throwIfAborted();
@@ -131,7 +141,13 @@ export class Leases implements AsyncDisposable {
   ): Promise<AcquireOutcome[]> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     for (const name of names) validateName(name);
-    return this.#acquisition.run(names, this.#timingOf(options), options);
+    const acquiring = this.#acquisition.run(names, this.#timingOf(options), options);
+    this.#acquiring.add(acquiring);
+    try {
+      return await acquiring;
+    } finally {
+      this.#acquiring.delete(acquiring);
+    }
   }
 
   /** Gives back many leases in one request. Never throws; leases that have ended already are skipped. */
@@ -141,17 +157,21 @@ export class Leases implements AsyncDisposable {
 
   /**
    * Gives each lease to its successor in one request, as {@link Lease.handoff} does for one; `reserveMs` defaults to the
-   * ttl. Never throws. For each, in order: whether the store confirmed it; `false` for a lease that had ended already.
+   * ttl. For each, in order: whether the store confirmed it; `false` for a lease that had ended already.
+   *
+   * @throws {OptionError} for an id or a duration that is none; all leases go on. Never throws otherwise.
    */
   async handoffMany(
     gifts: readonly { readonly lease: Lease; readonly to: string }[],
     reserveMs = this.timing.ttlMs,
   ): Promise<boolean[]> {
+    for (const { to } of gifts) validateHandoff(to, reserveMs);
     const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
     for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
     const requests = alive.map(({ lease, to }) => ({ ...asReleaseRequest(lease), to, reserveMs }));
-    const confirmed = await this.#afterlife.handoff(requests, this.timing.attemptTimeoutMs);
-    return gifts.map((gift) => confirmed[alive.indexOf(gift)] ?? false);
+    const answers = await this.#afterlife.handoff(requests, this.timing.attemptTimeoutMs);
+    const confirmed = new Set(alive.filter((_, index) => answers[index]));
+    return gifts.map((gift) => confirmed.has(gift));
   }
 
   /** What is stored under a name now: who holds it, in which term, for how long; `undefined` if it is free. */
@@ -178,8 +198,11 @@ export class Leases implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#stopListening();
+    for (const waiter of this.#waiters) waiter.wake();
     await this.#giveBack(this.live, 'shutdown');
-    this.#renewer.close();
+    for (const renewer of this.#renewers.values()) renewer.close();
+    // A grant that is still on its way is given back as soon as it is here.
+    await Promise.allSettled(this.#acquiring);
     await this.#afterlife.close();
   }
 
@@ -193,6 +216,16 @@ export class Leases implements AsyncDisposable {
     const [outcome] = await this.acquireMany([name], options);
     if (outcome?.outcome === 'failed') throw outcome.error;
     return outcome?.outcome === 'granted' ? outcome.lease : undefined;
+  }
+
+  async #wait(name: string, options: WaitOptions, waitMs: number): Promise<Lease | undefined> {
+    const waiter = this.#waiter(name, options);
+    this.#waiters.add(waiter);
+    try {
+      return await waiter.run(waitMs, options.signal);
+    } finally {
+      this.#waiters.delete(waiter);
+    }
   }
 
   #waiter(name: string, options: WaitOptions): Waiter {
@@ -246,11 +279,8 @@ export class Leases implements AsyncDisposable {
   #createHost(): LeaseHost {
     return {
       runtime: this.runtime,
-      demandRenewal: () => this.#renewer.demand(),
-      becameUncertain: (lease, cause) => {
-        this.#renewer.demand();
-        this.#emitter.emit('uncertain', { lease, cause });
-      },
+      demandRenewal: ({ timing }) => this.#renewerOf(timing).demand(),
+      becameUncertain: (lease, cause) => this.#emitter.emit('uncertain', { lease, cause }),
       recovered: (lease) => this.#emitter.emit('recovered', { lease }),
       ended: (lease, reason) => this.#ended(lease, reason),
       release: (lease) =>
@@ -268,13 +298,24 @@ export class Leases implements AsyncDisposable {
   #adopt(grant: LeaseGrant): Lease | ClosedError {
     if (this.#closing !== undefined) return new ClosedError('the set of leases');
     const lease = new Lease(this.#host, grant);
-    this.#renewer.add(lease);
+    this.#renewerOf(lease.timing).add(lease);
     this.#emitter.emit('acquired', { lease });
     return lease;
   }
 
+  #renewerOf({ attemptTimeoutMs }: ResolvedTiming): Renewer {
+    let renewer = this.#renewers.get(attemptTimeoutMs);
+    if (renewer === undefined) {
+      renewer = new Renewer(this.runtime, this.coordinator, (report) =>
+        this.#emitter.emit('renewal', report),
+      );
+      this.#renewers.set(attemptTimeoutMs, renewer);
+    }
+    return renewer;
+  }
+
   #ended(lease: Lease, reason: EndReason): void {
-    this.#renewer.remove(lease);
+    this.#renewerOf(lease.timing).remove(lease);
     const lost = lease.state === 'lost';
     if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { validateHolderId } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 
 /** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
@@ -13,7 +14,10 @@ export interface LeaseTiming {
    * thirds of the ttl; the rest is for the work to stop in, so a larger value leaves it less.
    */
   readonly giveUpAfterMs?: number;
-  /** One request to the store may take this long. Less than `renewEveryMs`. Default a quarter of it. */
+  /**
+   * One request to the store may take this long. Twice as much has to fit between the first renewal and `giveUpAfterMs`,
+   * so that one request without an answer does not end the lease. Default a quarter of `renewEveryMs`.
+   */
   readonly attemptTimeoutMs?: number;
 }
 
@@ -62,12 +66,13 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
     'attemptTimeoutMs',
     timing.attemptTimeoutMs ?? renewEveryMs / 4,
   );
-  if (attemptTimeoutMs >= renewEveryMs) {
+  const longestAttemptMs = (giveUpAfterMs - renewEveryMs) / 2;
+  if (attemptTimeoutMs > longestAttemptMs) {
     throw new OptionError(
       'attemptTimeoutMs',
       attemptTimeoutMs,
-      'lets one request outlast a renewal interval',
-      `use less than renewEveryMs (${Math.floor(renewEveryMs)})`,
+      `leaves no time for a second try between renewEveryMs (${Math.floor(renewEveryMs)}) and giveUpAfterMs (${Math.floor(giveUpAfterMs)})`,
+      `use at most ${Math.floor(longestAttemptMs)} ms`,
     );
   }
   return { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs };
@@ -80,6 +85,18 @@ function duration(option: string, value: number): number {
     value,
     'is not a duration',
     'use a positive number of milliseconds',
+  );
+}
+
+/** @throws {OptionError} before anything is given away. */
+export function validateHandoff(to: string, reserveMs: number): void {
+  validateHolderId(to, 'to');
+  if (typeof reserveMs === 'number' && reserveMs >= 1 && reserveMs <= 86_400_000) return;
+  throw new OptionError(
+    'reserveMs',
+    reserveMs,
+    'is out of range',
+    'use 1 to 86400000 milliseconds',
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Coordinator, RenewResult } from '../coordinators/index.js';
-import { OutcomeUnknownError } from '../errors/index.js';
+import { OptionError, OutcomeUnknownError } from '../errors/index.js';
 import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
 import type { Lease } from './lease.js';
@@ -15,7 +15,7 @@ export interface RenewalReport {
 const coordinatorGraceMs = 50;
 
 /**
- * Keeps any number of leases renewed with one request each time.
+ * Keeps any number of leases of one timing renewed with one request each time.
  *
  * One attempt is under way at a time, bounded by its own limit, so a hung one cannot hold up the next; after a failure
  * the next follows with growing, jittered pauses until it succeeds or the leases reach their deadlines. Leases that are
@@ -101,23 +101,27 @@ export class Renewer {
     this.#demanded = false;
     if (due.length === 0) return this.#schedule();
     this.#attempting = true;
-    const sentAt = this.#runtime.now();
     const limitMs = attemptLimitMs(due);
-    let error: unknown;
-    try {
-      const results = await this.#send(due, limitMs);
-      for (const [index, lease] of due.entries()) settle(lease, results[index], sentAt);
-      if (results.length < due.length)
-        error = new OutcomeUnknownError('the store answered too few renewals');
-    } catch (caught) {
-      error = caught;
-      for (const lease of due) lease.apply({ type: 'renewal-failed' });
-    }
+    const sentAt = this.#runtime.now();
+    const error = await this.#renew(due, sentAt, limitMs);
     this.#attempting = false;
     this.#afterAttempt(error, limitMs);
     const roundTripMs = elapsedMs(sentAt, this.#runtime.now());
     this.#onAttempt({ leaseCount: due.length, roundTripMs, error });
     this.#schedule();
+  }
+
+  /** Resolves with the error if the store gave no answer, or too few. */
+  async #renew(leases: readonly Lease[], sentAt: Instant, limitMs: number): Promise<unknown> {
+    try {
+      const results = await this.#send(leases, limitMs);
+      for (const [index, lease] of leases.entries()) settle(lease, results[index], sentAt);
+      if (results.length >= leases.length) return undefined;
+      return new OutcomeUnknownError('the store answered too few renewals');
+    } catch (error) {
+      for (const lease of leases) lease.apply({ type: 'renewal-failed' });
+      return error;
+    }
   }
 
   async #send(leases: readonly Lease[], limitMs: number): Promise<RenewResult[]> {
@@ -136,6 +140,8 @@ export class Renewer {
       const call = this.#coordinator.renew(requests, { timeoutMs: limitMs });
       return await withDeadline(this.#runtime, limitMs + coordinatorGraceMs, 'a renewal', call);
     } catch (error) {
+      // What the store refuses for its form would be refused again, and the lease with it.
+      if (error instanceof OptionError) throw error;
       leases.forEach((lease, index) => {
         if (changes[index] !== undefined) lease.metadataUnsent();
       });

@@ -30,7 +30,7 @@ export class Waiter {
       firstMs: this.#options.pollMs / 16,
       limitMs: this.#options.pollMs,
     });
-    const wake = () => this.#wakeUp.abort();
+    const wake = () => this.wake();
     const unwatch = watch(wake);
     signal?.addEventListener('abort', wake);
     try {
@@ -54,6 +54,11 @@ export class Waiter {
       unwatch();
       signal?.removeEventListener('abort', wake);
     }
+  }
+
+  /** Tries again now. */
+  wake(): void {
+    this.#wakeUp.abort();
   }
 
   async #try(first: boolean): Promise<{ lease?: Lease; freeInMs?: number; error?: unknown }> {

@@ -59,6 +59,25 @@ describe('acquiring', () => {
     expect(await leases.read('payments')).toBeUndefined();
   });
 
+  it('closing waits for a grant that is on its way, and gives it back', async () => {
+    const { process, runtime, store } = createFixture();
+    const { leases, link } = process('a');
+    link.disturb('reply', 'hold', { operation: 'acquire', count: 1 });
+    const acquiring = leases.acquire('payments').catch((error: unknown) => error);
+    await runtime.advance(100);
+    expect(store.records.get('payments')).toBeDefined();
+    let isClosed = false;
+    const closing = leases.close().then(() => {
+      isClosed = true;
+    });
+    await runtime.settle();
+    expect(isClosed).toBe(false);
+    link.flush();
+    await closing;
+    expect(await acquiring).toMatchObject({ code: 'TENURE_CLOSED' });
+    expect(store.records.get('payments')).toBeUndefined();
+  });
+
   it('gives the same process a new term when it comes back after its lease expired', async () => {
     const { process, runtime } = createFixture();
     const { leases } = process('a');
@@ -150,6 +169,21 @@ describe('waiting', () => {
     const next = defined(await runtime.advanceUntil(waiting));
     expect(reads).toBeGreaterThan(1);
     expect(await inner.read(['payments'], { timeoutMs: 100 })).toMatchObject([{ term: next.term }]);
+  });
+
+  it('ends at once when the set of leases is closed, and leaves no timer', async () => {
+    const { process, runtime, store } = createFixture();
+    await process('a').leases.acquire('payments');
+    const b = process('b');
+    const waiting = b.leases
+      .acquire('payments', { waitMs: 60_000 })
+      .catch((error: unknown) => error);
+    await runtime.advance(100);
+    const timersOfA = 2;
+    await b.leases.close();
+    expect(await waiting).toMatchObject({ code: 'TENURE_CLOSED' });
+    expect(runtime.pendingTimerCount).toBe(timersOfA);
+    expect(store.records.get('payments')).toBeDefined();
   });
 
   it('stops watching when it ends', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OptionError } from '../../src/errors/index.js';
 import { LeaseEndedError, LeaseNotHeldError } from '../../src/leases/index.js';
 import { createFixture, defined } from './fixture.js';
 
@@ -145,6 +146,34 @@ describe('a lease', () => {
     expect(store.foreignText('payments')).toBe('hello');
   });
 
+  it('asks for another renewal when something happens while it is uncertain already', async () => {
+    const { runtime, owner, lease } = await heldLease();
+    owner.link.disturb('reply', 'hold', { operation: 'renew', count: 2 });
+    await runtime.advance(10_100);
+    for (const answeredAtMs of [10_200, 10_300]) {
+      runtime.stepWall(3_600_000);
+      expect(lease.state).toBe('uncertain');
+      await runtime.advance(answeredAtMs - runtime.now().monotonicMs);
+      owner.link.flush();
+      await runtime.advance(10);
+    }
+    await runtime.advance(100);
+    expect(lease.state).toBe('held');
+  });
+
+  it('refuses metadata that no store would take, and keeps what it had', async () => {
+    const { runtime, owner, lease } = await heldLease();
+    lease.metadata = '{"zone":"a"}';
+    for (const bad of ['no json', `"${'x'.repeat(5_000)}"`, undefined as unknown as string]) {
+      expect(() => {
+        lease.metadata = bad;
+      }).toThrow(OptionError);
+    }
+    await runtime.advance(30_000);
+    expect(lease.state).toBe('held');
+    expect(await owner.leases.read('payments')).toMatchObject({ metadata: '{"zone":"a"}' });
+  });
+
   it('becomes uncertain and is renewed at once when its connection is lost', async () => {
     const { runtime, store, lease, owner } = await heldLease();
     await runtime.advance(1_000);
@@ -218,6 +247,21 @@ describe('ending a lease', () => {
     expect(await process('third').leases.acquire('payments')).toBeUndefined();
     expect(defined(await rival.leases.acquire('payments')).term).toBeGreaterThan(lease.term);
     expect(await lease.handoff('third')).toBe(false);
+  });
+
+  it.each<[string, number | undefined]>([
+    ['bad id!', undefined],
+    ['', undefined],
+    ['rival', 0.5],
+    ['rival', Number.NaN],
+  ])('handoff to %j for %d ms is refused, and the lease goes on', async (to, reserveMs) => {
+    const { owner, lease } = await heldLease();
+    await expect(lease.handoff(to, reserveMs)).rejects.toBeInstanceOf(OptionError);
+    await expect(owner.leases.handoffMany([{ lease, to }], reserveMs)).rejects.toBeInstanceOf(
+      OptionError,
+    );
+    expect(lease.state).toBe('held');
+    expect(await lease.handoff('rival')).toBe(true);
   });
 
   it('supersede ends the term at once: a fence has seen a newer one', async () => {

@@ -36,7 +36,8 @@ describe('timing', () => {
     ['renewEveryMs', { renewEveryMs: -1 }, /positive number/],
     ['giveUpAfterMs', { giveUpAfterMs: 29_999 }, /too late for the ttl.*at most 29690 ms/],
     ['giveUpAfterMs', { giveUpAfterMs: 10_000 }, /before the first renewal/],
-    ['attemptTimeoutMs', { attemptTimeoutMs: 10_000 }, /less than renewEveryMs \(10000\)/],
+    ['attemptTimeoutMs', { attemptTimeoutMs: 5_001 }, /no time for a second try.*at most 5000 ms/],
+    ['attemptTimeoutMs', { giveUpAfterMs: 10_001, attemptTimeoutMs: 1 }, /at most 0 ms/],
   ])('refuses a wrong %s: %j', (option, timing, remedy) => {
     expect(() => resolveTiming(timing)).toThrow(OptionError);
     expect(() => resolveTiming(timing)).toThrow(remedy);
@@ -53,6 +54,17 @@ describe('timing', () => {
     });
     await expect(leases.acquire('wrong', { renewEveryMs: 11_000 })).rejects.toThrow('renewEveryMs');
   });
+});
+
+describe('a set of leases', () => {
+  it.each([undefined, null, {}, 'redis://localhost'])(
+    'needs a coordinator, not %j',
+    (coordinator) => {
+      expect(() => new Leases(coordinator as never)).toThrow(
+        /coordinator is not a coordinator.*memoryCoordinator/,
+      );
+    },
+  );
 });
 
 describe('a holder id', () => {

@@ -57,6 +57,22 @@ describe('the renewal of many leases', () => {
     expect(calls).toBeGreaterThan(2);
   });
 
+  it('of long leases does not hold up that of short ones when it hangs', async () => {
+    const runtime = new VirtualRuntime();
+    const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
+    const coordinator = override(inner, {
+      renew: (requests, call) =>
+        requests.some(({ name }) => name === 'long')
+          ? new Promise(() => undefined)
+          : inner.renew(requests, call),
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    await leases.acquire('long');
+    const short = defined(await leases.acquire('short', { ttlMs: 300 }));
+    await runtime.advance(15_000);
+    expect(short.state).toBe('held');
+  });
+
   it('that is never answered does not hold up the deadline', async () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });

@@ -1,6 +1,6 @@
 /** What the whole demonstration agrees on: the production clock, ten times as fast. */
 export const ttlMs = 3_000;
-export const leaseTiming = { ttlMs, renewEveryMs: ttlMs / 3, attemptTimeoutMs: 900 };
+export const leaseTiming = { ttlMs, renewEveryMs: ttlMs / 3, attemptTimeoutMs: 500 };
 /** The demonstration's own requests to the store: how patient they are proves nothing. */
 export const observerCall = { timeoutMs: 5_000 };
 /** A crashed worker's shards change hands within the ttl; this is for the watcher to see it. */

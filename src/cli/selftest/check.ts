@@ -39,8 +39,8 @@ export interface Bench {
 /** The clock of production, ten times as fast: a lease of 3 s, renewed every second. */
 export const ttlMs = 3_000;
 export const renewEveryMs = ttlMs / 3;
-/** A request may take nearly as long as a renewal interval: a busy machine is not a broken one. */
-export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: 900 };
+/** A request may take half a renewal interval, the longest that leaves time for a second: a busy machine is not a broken one. */
+export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: 500 };
 /** How far timers and a busy machine may be late without a claim being wrong. */
 export const toleranceMs = 250;
 /** A call of the judge himself: his patience proves nothing. */

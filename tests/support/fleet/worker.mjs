@@ -25,7 +25,7 @@ pool.on('error', (error) => console.log(`pool: ${error.message}`));
 const fence = postgresFence(pool, { idleInTransactionTimeoutMs: 1_000 });
 const coordinator = redisCoordinator(redisUrl, { namespace });
 const streams = redisStreams(redisUrl, { namespace, topic: 'messages' });
-const leases = new Leases(coordinator, { id, ttlMs, attemptTimeoutMs: ttlMs / 4 });
+const leases = new Leases(coordinator, { id, ttlMs, attemptTimeoutMs: ttlMs / 6 });
 const topic = new Topic(streams, { name: 'messages', shardCount });
 
 /** @type {Map<number, import('tenure').Lease>} the newest lease of each shard that was not given back */
@@ -54,8 +54,8 @@ async function insert(target, { kind, shard, lease, message }) {
 async function insertOnce(client, write) {
   const { shard, lease, message } = write;
   if (message === undefined) return await insert(client, write);
-  const { key, seq } = message;
-  if (await fence.recordOnce(client, 'fleet', key, seq)) return await insert(client, write);
+  const { key, seq, id } = message;
+  if (await fence.recordOnce(client, 'fleet', key, seq, id)) return await insert(client, write);
   const values = [key, seq, shard, lease.term];
   await client.query('INSERT INTO redeliveries VALUES ($1, $2, $3, $4)', values);
 }
