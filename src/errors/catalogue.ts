@@ -16,6 +16,7 @@ export const errorCatalogue = {
   TENURE_STALE_TERM: 'A fence refused a write whose term is no longer the newest.',
   TENURE_KEY_MOVING: 'The key is being moved to another shard and did not settle in time.',
   TENURE_SEQUENCE_GAP: 'A publisher numbered a message beyond the next number of its key.',
+  TENURE_SEQUENCE_REUSED: 'A number of a key whose effect is recorded came with another message.',
   TENURE_MEMBER_ID_TAKEN: 'Another live process is registered in the group under this id.',
   TENURE_CLOSED: 'The object was closed and takes no more requests.',
 } as const;

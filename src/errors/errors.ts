@@ -87,6 +87,32 @@ export class SequenceGapError extends TenureError {
   }
 }
 
+/**
+ * The effect of this number of a key is recorded, but for another message: the numbering has begun again, as it does
+ * when a log loses its state, or a publisher gave one number twice. The effect of the new message is *not* there.
+ */
+export class SequenceReusedError extends TenureError {
+  readonly scope: string;
+  readonly key: string;
+  readonly seq: number;
+  /** The id of the message that came now. */
+  readonly id: string;
+  /** The id of the message whose effect is recorded. */
+  readonly recordedId: string;
+
+  constructor(scope: string, key: string, seq: number, id: string, recordedId: string) {
+    super(
+      'TENURE_SEQUENCE_REUSED',
+      `number ${seq} of key ${preview(key)} is recorded in scope "${scope}" for message ${preview(recordedId)}, and now came with message ${preview(id)}: the log has lost its state and numbers anew, or a publisher used the number twice. Record under a new scope once the numbering has begun again, or number the messages yourself.`,
+    );
+    this.scope = scope;
+    this.key = key;
+    this.seq = seq;
+    this.id = id;
+    this.recordedId = recordedId;
+  }
+}
+
 /** A fence refused a write: a higher term, or the same term from another incarnation, was installed before. */
 export class StaleTermError extends TenureError {
   readonly resource: string;

@@ -8,6 +8,7 @@ export {
   preview,
   RecordCorruptError,
   SequenceGapError,
+  SequenceReusedError,
   StaleTermError,
   StoreMisconfiguredError,
   StoreRefusedError,

@@ -51,10 +51,22 @@ export interface Fence<Transaction> {
   ): Promise<Result>;
 
   /**
-   * Records, inside the caller's transaction, that message `seq` of `key` has its effect here. `false` if it already
-   * had: skip the effect. This makes redelivery harmless ("effectively once").
+   * Records, inside the caller's transaction, that message `id`, number `seq` of `key`, has its effect here. `false` if
+   * it already had: skip the effect. This makes redelivery harmless ("effectively once").
+   *
+   * The id tells a redelivery from a numbering that began again, which would otherwise pass for one and lose the
+   * message.
+   *
+   * @throws {SequenceReusedError} if the number is recorded for another id. Roll back: the effect of this message is
+   * not there.
    */
-  recordOnce(transaction: Transaction, scope: string, key: string, seq: number): Promise<boolean>;
+  recordOnce(
+    transaction: Transaction,
+    scope: string,
+    key: string,
+    seq: number,
+    id: string,
+  ): Promise<boolean>;
 
   /** The installed term of a name, or `undefined` if none was ever installed. */
   installedTerm(name: string): Promise<number | undefined>;

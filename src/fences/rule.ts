@@ -1,5 +1,5 @@
 import { type Holder, validateName, validateTerm } from '../coordinators/index.js';
-import { OptionError } from '../errors/index.js';
+import { OptionError, SequenceReusedError } from '../errors/index.js';
 import type { FencingToken } from './contract.js';
 
 /** What a fence keeps per name. */
@@ -39,18 +39,47 @@ function validateDigest(holder: Holder): string {
   throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
 }
 
+/** The effect of one message, as `Fence.recordOnce` names it. */
+export interface Effect {
+  readonly scope: string;
+  readonly key: string;
+  readonly seq: number;
+  readonly id: string;
+}
+
 /** The longest key of an effect, in UTF-8 bytes: with its scope it must fit one index entry of any resource. */
 const longestKeyBytes = 1024;
 
-/** @throws {OptionError} if `scope` is not a name, `key` no text of 1 to 1024 bytes, or `seq` no integer from 0. */
-export function validateEffect(scope: string, key: string, seq: number): void {
+/** The longest id of an effect's message, in UTF-8 bytes. */
+const longestIdBytes = 255;
+
+/** @throws {OptionError} if `scope` is no name, `key` or `id` no short text, or `seq` no integer from 0. */
+export function validateEffect(scope: string, key: string, seq: number, id: string): void {
   validateName(scope, 'scope');
-  const isText = typeof key === 'string' && !/[\0\p{Cs}]/u.test(key);
-  if (!isText || key === '' || Buffer.byteLength(key) > longestKeyBytes) {
-    const remedy = `use 1 to ${longestKeyBytes} bytes of UTF-8 text without NUL`;
-    throw new OptionError('key', key, 'is not a key', remedy);
-  }
+  validateText('key', key, longestKeyBytes);
+  validateText('id', id, longestIdBytes);
   if (!Number.isSafeInteger(seq) || seq < 0) {
     throw new OptionError('seq', seq, 'is not a sequence number', 'use a safe integer from 0');
   }
+}
+
+/** NUL cannot be stored everywhere, and a lone surrogate is stored as something else. */
+function validateText(option: string, text: string, longestBytes: number): void {
+  const isText = typeof text === 'string' && text !== '' && !/[\0\p{Cs}]/u.test(text);
+  if (isText && Buffer.byteLength(text) <= longestBytes) return;
+  const remedy = `use 1 to ${longestBytes} bytes of UTF-8 text without NUL`;
+  throw new OptionError(option, text, `is not ${option === 'id' ? 'an id' : 'a key'}`, remedy);
+}
+
+/**
+ * What a second record of one number means.
+ *
+ * @returns `false`: the effect is there.
+ * @throws {SequenceReusedError} if it is another message's.
+ */
+export function judgeRepetition(effect: Effect, recordedId: string | null): false {
+  const { scope, key, seq, id } = effect;
+  // A row that is older than the column of ids has none, and can only be believed.
+  if (recordedId === null || recordedId === id) return false;
+  throw new SequenceReusedError(scope, key, seq, id, recordedId);
 }

@@ -22,11 +22,11 @@ export interface WorkerSink {
   /** Installs the term, so that nobody with an older one writes any more. @throws {StaleTermError} */
   claim(token: FencingToken): Promise<void>;
   /**
-   * Keeps the answer, in the transaction that compares the term. `repeated` if this message has its answer already.
+   * Keeps the answer to message `id`, in the transaction that compares the term. `repeated` if this message has its answer already.
    *
    * @throws {StaleTermError} with nothing kept.
    */
-  write(token: FencingToken, answer: Answer): Promise<'written' | 'repeated'>;
+  write(token: FencingToken, id: string, answer: Answer): Promise<'written' | 'repeated'>;
   close(): Promise<void>;
 }
 

@@ -80,6 +80,7 @@ export class ChatWorker {
       const reply = replyTo(text);
       const outcome = await sink.write(
         { name: lease.name, term: lease.term, holder: lease.holder },
+        message.id,
         { ...facts, reply, worker: id, begunAtMs, finishedAtMs },
       );
       tell({ type: outcome, worker: id, message: facts });

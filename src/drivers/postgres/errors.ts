@@ -88,7 +88,7 @@ const misconfigurations: Readonly<Record<string, string>> = {
   '3F000': 'the schema does not exist; run migrate()',
   '42501': denied,
   '42703':
-    'a table has other columns than tenure expects; run migrate() of this version in a schema of its own',
+    'a table has other columns than tenure expects; run migrate() of this version, in a schema of its own if the table is not tenure’s',
   '42P01': 'a table is missing; run migrate()',
 };
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { SequenceReusedError } from '../../errors/index.js';
 import { assertStale, freshName, outcomeOf, succeeded, tokenOf } from './scenario.js';
 import type { FenceCase } from './subject.js';
 
@@ -13,14 +14,14 @@ export const effectCases: readonly FenceCase[] = [
       await fence.claim(owner);
       const stale = transaction(async (open) => {
         await write(open, name, 'too early');
-        await other.recordOnce(open, name, 'key', 1);
+        await other.recordOnce(open, name, 'key', 1, 'm1');
         await other.check(open, tokenOf(name, 4));
       });
       await assertStale(stale, 4, 5);
       assert.equal(await read(name), undefined);
       assert.equal(await fence.installedTerm(name), 5);
       const recorded = await fence.transaction(owner, (open) =>
-        fence.recordOnce(open, name, 'key', 1),
+        fence.recordOnce(open, name, 'key', 1, 'm1'),
       );
       assert.equal(recorded, true, 'a refused transaction left its record');
     },
@@ -84,20 +85,75 @@ export const effectCases: readonly FenceCase[] = [
     async run({ fence, other }) {
       const scope = freshName('record');
       const token = tokenOf(scope, 5);
-      const record = async (handle: typeof fence, ...effect: [string, string, number]) =>
+      const record = async (handle: typeof fence, ...effect: [string, string, number, string]) =>
         await handle.transaction(token, (open) => handle.recordOnce(open, ...effect));
-      assert.equal(await record(fence, scope, 'key', 1), true);
-      assert.equal(await record(other, scope, 'key', 1), false);
-      assert.equal(await record(fence, scope, 'key', 1), false);
-      assert.equal(await record(other, scope, 'key', 2), true);
-      assert.equal(await record(fence, scope, 'KEY', 1), true);
-      assert.equal(await record(fence, `${scope}/b`, 'key', 1), true);
-      assert.equal(await record(fence, scope, 'key', Number.MAX_SAFE_INTEGER), true);
+      assert.equal(await record(fence, scope, 'key', 1, 'm1'), true);
+      assert.equal(await record(other, scope, 'key', 1, 'm1'), false);
+      assert.equal(await record(fence, scope, 'key', 1, 'm1'), false);
+      assert.equal(await record(other, scope, 'key', 2, 'm2'), true);
+      assert.equal(await record(fence, scope, 'KEY', 1, 'n1'), true);
+      assert.equal(await record(fence, `${scope}/b`, 'key', 1, 'm1'), true);
+      assert.equal(await record(fence, scope, 'key', Number.MAX_SAFE_INTEGER, 'max'), true);
       const twice = await fence.transaction(token, async (open) => [
-        await fence.recordOnce(open, scope, 'twice', 1),
-        await fence.recordOnce(open, scope, 'twice', 1),
+        await fence.recordOnce(open, scope, 'twice', 1, 't1'),
+        await fence.recordOnce(open, scope, 'twice', 1, 't1'),
       ]);
       assert.deepEqual(twice, [true, false]);
+    },
+  },
+  {
+    id: 'record-of-another-message-refused',
+    title:
+      'refuses the number of a recorded effect from any other message, instead of calling it done',
+    async run({ fence, other, write, read }) {
+      const scope = freshName('reused');
+      const token = tokenOf(scope, 5);
+      const record = async (handle: typeof fence, id: string) =>
+        await handle.transaction(token, async (open) => {
+          const isNew = await handle.recordOnce(open, scope, 'key', 1, id);
+          await write(open, scope, id);
+          return isNew;
+        });
+      assert.equal(await record(fence, 'first'), true);
+      for (const id of ['second', 'FIRST', 'first ', 'f', "fi'rst", 'e\u0301']) {
+        const outcome = await outcomeOf(record(other, id));
+        assert.ok('error' in outcome, `message ${id} passed for a redelivery of another one`);
+        assert.ok(outcome.error instanceof SequenceReusedError, `${outcome.error}`);
+        const { scope: its, key, seq, id: came, recordedId } = outcome.error;
+        assert.deepEqual([its, key, seq, came, recordedId], [scope, 'key', 1, id, 'first']);
+      }
+      assert.equal(await read(scope), 'first', 'a refused message had its effect');
+      assert.equal(await record(other, 'first'), false, 'the record was changed by a refusal');
+      const within = await outcomeOf(
+        fence.transaction(token, async (open) => {
+          await fence.recordOnce(open, scope, 'within', 1, 'first');
+          await fence.recordOnce(open, scope, 'within', 1, 'second');
+        }),
+      );
+      assert.ok('error' in within && within.error instanceof SequenceReusedError);
+    },
+  },
+  {
+    id: 'record-raced-by-another-message',
+    title:
+      'takes one of two messages that record one number at once, and calls neither done before',
+    async run({ fence, other }) {
+      const scope = freshName('contested');
+      const token = tokenOf(scope, 5);
+      await fence.claim(token);
+      for (let seq = 1; seq <= 10; seq++) {
+        const attempts = [fence, other].map((handle, index) =>
+          outcomeOf(
+            handle.transaction(token, (open) =>
+              handle.recordOnce(open, scope, 'key', seq, `m${seq} of ${index}`),
+            ),
+          ),
+        );
+        const values = (await Promise.all(attempts)).flatMap((outcome) =>
+          'value' in outcome ? [outcome.value] : [],
+        );
+        assert.deepEqual(values, [true], 'a message was swallowed, or both had their effect');
+      }
     },
   },
   {
@@ -107,12 +163,12 @@ export const effectCases: readonly FenceCase[] = [
       const scope = freshName('rollback');
       const token = tokenOf(scope, 5);
       const attempt = fence.transaction(token, async (open) => {
-        assert.equal(await fence.recordOnce(open, scope, 'key', 1), true);
+        assert.equal(await fence.recordOnce(open, scope, 'key', 1, 'm1'), true);
         throw new Error('rolled back');
       });
       await outcomeOf(attempt);
       const again = await other.transaction(token, (open) =>
-        other.recordOnce(open, scope, 'key', 1),
+        other.recordOnce(open, scope, 'key', 1, 'm1'),
       );
       assert.equal(again, true);
     },
@@ -125,7 +181,9 @@ export const effectCases: readonly FenceCase[] = [
       const token = tokenOf(scope, 5);
       await fence.claim(token);
       const attempts = [fence, other, fence].map((handle) =>
-        outcomeOf(handle.transaction(token, (open) => handle.recordOnce(open, scope, 'key', 1))),
+        outcomeOf(
+          handle.transaction(token, (open) => handle.recordOnce(open, scope, 'key', 1, 'm1')),
+        ),
       );
       const outcomes = await Promise.all(attempts);
       const applied = outcomes.filter(

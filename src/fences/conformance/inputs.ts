@@ -51,17 +51,22 @@ export const inputCases: readonly FenceCase[] = [
   },
   {
     id: 'bad-effects-refused',
-    title: 'refuses scopes, keys and numbers that are none',
+    title: 'refuses scopes, keys, numbers and ids that are none',
     async run({ fence, transaction }) {
       const scope = freshName('bad');
-      const bad: [string, string, number][] = [
-        ['', 'key', 1],
-        [scope, '', 1],
-        [scope, 'nul\0', 1],
-        [scope, 'k'.repeat(1025), 1],
-        [scope, 'key', -1],
-        [scope, 'key', 0.5],
-        [scope, 'key', 2 ** 53],
+      const bad: [string, string, number, string][] = [
+        ['', 'key', 1, 'id'],
+        [scope, '', 1, 'id'],
+        [scope, 'nul\0', 1, 'id'],
+        [scope, 'k'.repeat(1025), 1, 'id'],
+        [scope, 'key', -1, 'id'],
+        [scope, 'key', 0.5, 'id'],
+        [scope, 'key', 2 ** 53, 'id'],
+        [scope, 'key', 1, ''],
+        [scope, 'key', 1, 'nul\0'],
+        [scope, 'key', 1, 'half \ud800'],
+        [scope, 'key', 1, 'i'.repeat(256)],
+        [scope, 'key', 1, undefined as never],
       ];
       for (const effect of bad) {
         const attempt = transaction((open) => fence.recordOnce(open, ...effect));
@@ -104,7 +109,7 @@ export const inputCases: readonly FenceCase[] = [
         ClosedError,
         'check',
       );
-      const record = transaction((open) => fence.recordOnce(open, name, 'key', 1));
+      const record = transaction((open) => fence.recordOnce(open, name, 'key', 1, 'id'));
       await assertRejects(record, ClosedError, 'recordOnce');
       assert.equal(await other.installedTerm(name), 5);
     },

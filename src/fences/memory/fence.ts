@@ -5,6 +5,7 @@ import {
   type Candidate,
   type InstalledTerm,
   judge,
+  judgeRepetition,
   validateEffect,
   validateToken,
 } from '../rule.js';
@@ -77,15 +78,17 @@ class FenceInMemory implements MemoryFence {
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean> {
     this.#assertOpen();
     this.#assertOurs(transaction);
-    validateEffect(scope, key, seq);
-    const effects = transaction.table<true>(effectTable);
-    const id = JSON.stringify([scope, key, seq]);
+    validateEffect(scope, key, seq, id);
+    const effects = transaction.table<string>(effectTable);
+    const row = JSON.stringify([scope, key, seq]);
     // A tracked read: of two transactions that record one effect at a time, the second to commit is refused.
-    if (effects.get(id) !== undefined) return false;
-    effects.set(id, true);
+    const recordedId = effects.get(row);
+    if (recordedId !== undefined) return judgeRepetition({ scope, key, seq, id }, recordedId);
+    effects.set(row, id);
     return true;
   }
 

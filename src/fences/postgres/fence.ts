@@ -10,7 +10,7 @@ import {
 } from '../../drivers/postgres/index.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
-import { type Candidate, validateEffect, validateToken } from '../rule.js';
+import { type Candidate, judgeRepetition, validateEffect, validateToken } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
 import { type FenceStatements, fenceStatements, lockKey, migrationSql } from './statements.js';
@@ -30,6 +30,7 @@ export interface PostgresFence<Client extends PostgresClient = PostgresClient>
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean>;
   /** The SQL that `migrate` runs, for a migration tool of your own. */
   readonly migrationSql: string;
@@ -121,13 +122,21 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean> {
     this.#assertOpen();
-    validateEffect(scope, key, seq);
+    validateEffect(scope, key, seq, id);
     assertQueryable(transaction);
     const own = this.#ask(`the record of an effect of "${scope}"`);
-    const { rows } = await ask(transaction, own, this.#statements.record, [scope, key, seq]);
-    return rows.length === 1;
+    const { record, recorded } = this.#statements;
+    for (;;) {
+      const added = await ask(transaction, own, record, [scope, key, seq, id]);
+      if (added.rows.length === 1) return true;
+      const found = await ask<{ id: string | null }>(transaction, own, recorded, [scope, key, seq]);
+      const [row] = found.rows;
+      if (row !== undefined) return judgeRepetition({ scope, key, seq, id }, row.id);
+      // It was forgotten between the two questions, so this one is new.
+    }
   }
 
   async installedTerm(name: string): Promise<number | undefined> {

@@ -24,9 +24,12 @@ CREATE TABLE IF NOT EXISTS ${quoted}.effects (
   scope text NOT NULL,
   key text NOT NULL,
   seq bigint NOT NULL,
+  id text,
   recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (scope, key, seq)
 );
+
+ALTER TABLE ${quoted}.effects ADD COLUMN IF NOT EXISTS id text;
 `;
 }
 
@@ -102,11 +105,17 @@ RETURNING f.term::text AS term`,
     read: `SELECT f.term::text AS term, f.holder_digest AS "holderDigest" FROM ${fences} AS f WHERE f.name = $1`,
 
     /**
-     * In: scope, key, seq. Out: one row if the effect is new, none if it is recorded.
+     * In: scope, key, seq, id of the message. Out: one row if the effect is new, none if it is recorded.
      * Keeps true: it waits for another transaction that is recording the same effect, and counts on its outcome.
      */
-    record: `INSERT INTO ${effects} (scope, key, seq) VALUES ($1, $2, $3::bigint)
+    record: `INSERT INTO ${effects} (scope, key, seq, id) VALUES ($1, $2, $3::bigint, $4)
 ON CONFLICT (scope, key, seq) DO NOTHING RETURNING true AS recorded`,
+
+    /**
+     * In: scope, key, seq. Out: the id of the message whose effect it is (null for one of an older table), or no row.
+     * A statement of its own: the snapshot of `record` may be older than the row it ran into.
+     */
+    recorded: `SELECT e.id FROM ${effects} AS e WHERE e.scope = $1 AND e.key = $2 AND e.seq = $3::bigint`,
 
     /** In: age in ms, by the server's clock; how many at most. Out: how many were deleted. */
     forget: `WITH gone AS (
@@ -115,7 +124,9 @@ ON CONFLICT (scope, key, seq) DO NOTHING RETURNING true AS recorded`,
   )) RETURNING 1)
 SELECT count(*)::int AS count FROM gone`,
 
-    /** Out: whether both tables are there. */
-    isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL AND to_regclass('${effects}') IS NOT NULL AS migrated`,
+    /** Out: whether both tables are there, with all of their columns. */
+    isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL AND EXISTS (
+  SELECT FROM pg_catalog.pg_attribute
+  WHERE attrelid = to_regclass('${effects}') AND attname = 'id' AND NOT attisdropped) AS migrated`,
   };
 }

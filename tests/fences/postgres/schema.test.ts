@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { OptionError, StaleTermError, StoreMisconfiguredError } from '../../../src/errors/index.js';
+import {
+  OptionError,
+  SequenceReusedError,
+  StaleTermError,
+  StoreMisconfiguredError,
+} from '../../../src/errors/index.js';
 import { tokenOf } from '../../../src/fences/conformance/scenario.js';
 import {
   migrationSql,
@@ -139,6 +144,28 @@ describe('the schema of the PostgreSQL fence', () => {
     } finally {
       await runSql(database.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
     }
+  });
+
+  it('gains the ids of messages if it is older than they are, and keeps its records', async () => {
+    const without = migrationSql('aged')
+      .replace('  id text,\n', '')
+      .replace(/ALTER TABLE.*\n/, '');
+    expect(without).not.toContain('id text');
+    await runSql(database.url, without);
+    const token = tokenOf('aged', 5);
+    const record = async (fence: PostgresFence, seq: number, id: string) =>
+      await fence.transaction(token, (open) => fence.recordOnce(open, 'aged', 'key', seq, id));
+    await withFence({ schema: 'aged' }, async (fence) => {
+      await expect(record(fence, 1, 'm1')).rejects.toThrow(/run migrate\(\)/);
+      await runSql(
+        database.url,
+        "INSERT INTO aged.effects (scope, key, seq) VALUES ('aged', 'key', 1)",
+      );
+      await fence.migrate();
+      expect(await record(fence, 1, 'whoever')).toBe(false);
+      expect(await record(fence, 2, 'm2')).toBe(true);
+      await expect(record(fence, 2, 'whoever')).rejects.toBeInstanceOf(SequenceReusedError);
+    });
   });
 
   it('does not follow the search path, nor types that the program parses in its own way', async () => {

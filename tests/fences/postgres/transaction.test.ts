@@ -225,7 +225,7 @@ describe('a transaction under the PostgreSQL fence', () => {
     const scope = freshName('forget');
     const token = tokenOf(scope, 5);
     const record = (seq: number) =>
-      fence.transaction(token, (client) => fence.recordOnce(client, scope, 'key', seq));
+      fence.transaction(token, (client) => fence.recordOnce(client, scope, 'key', seq, `m${seq}`));
     await record(1);
     await runSql(
       database.url,

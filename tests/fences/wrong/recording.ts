@@ -7,14 +7,15 @@ class RecordsOnTheSide extends TemplateFence {
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean> {
     // Committed at once, so a rolled back effect counts as done.
-    return await this.resource.transaction((own) => super.recordOnce(own, scope, key, seq));
+    return await this.resource.transaction((own) => super.recordOnce(own, scope, key, seq, id));
   }
 }
 
 class RecordsPerKeyOnly extends TemplateFence {
-  protected override effectId(scope: string, key: string): string {
+  protected override effectRow(scope: string, key: string): string {
     return JSON.stringify([scope, key]);
   }
 }
@@ -25,12 +26,20 @@ class RecordsWithoutLooking extends TemplateFence {
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean> {
-    const effects = transaction.table<true>('effects');
-    const id = this.effectId(scope, key, seq);
-    const isNew = effects.peek(id) === undefined;
-    effects.set(id, true);
+    const effects = transaction.table<string>('effects');
+    const row = this.effectRow(scope, key, seq);
+    const isNew = effects.peek(row) === undefined;
+    effects.set(row, id);
     return isNew;
+  }
+}
+
+/** Takes a log that numbers anew for a redelivery: every message that meets a recorded number is lost. */
+class BelievesTheNumber extends TemplateFence {
+  protected override judgeRepetition(): boolean {
+    return false;
   }
 }
 
@@ -42,6 +51,8 @@ export const recording: readonly WrongFence[] = [
     'records without looking again',
     RecordsWithoutLooking,
     'record-raced',
+    'record-raced-by-another-message',
     'bad-effects-refused',
   ),
+  wrong('believes the number', BelievesTheNumber, 'record-of-another-message-refused'),
 ];

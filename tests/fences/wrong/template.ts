@@ -3,8 +3,10 @@ import type { Fence, FencePromises, FencingToken } from '../../../src/fences/ind
 import type { MemoryResource, MemoryTransaction } from '../../../src/fences/memory/index.js';
 import {
   type Candidate,
+  type Effect,
   type InstalledTerm,
   judge,
+  judgeRepetition,
   type Verdict,
   validateEffect,
   validateToken,
@@ -56,13 +58,17 @@ export class TemplateFence implements Fence<MemoryTransaction> {
     scope: string,
     key: string,
     seq: number,
+    id: string,
   ): Promise<boolean> {
     this.assertOpen();
-    validateEffect(scope, key, seq);
-    const effects = transaction.table<true>('effects');
-    const id = this.effectId(scope, key, seq);
-    if (effects.get(id) !== undefined) return false;
-    effects.set(id, true);
+    validateEffect(scope, key, seq, id);
+    const effects = transaction.table<string>('effects');
+    const row = this.effectRow(scope, key, seq);
+    const recordedId = effects.get(row);
+    if (recordedId !== undefined) {
+      return this.judgeRepetition({ scope, key, seq, id }, recordedId);
+    }
+    effects.set(row, id);
     return true;
   }
 
@@ -100,8 +106,12 @@ export class TemplateFence implements Fence<MemoryTransaction> {
     throw staleError(candidate, installed);
   }
 
-  protected effectId(scope: string, key: string, seq: number): string {
+  protected effectRow(scope: string, key: string, seq: number): string {
     return JSON.stringify([scope, key, seq]);
+  }
+
+  protected judgeRepetition(effect: Effect, recordedId: string): boolean {
+    return judgeRepetition(effect, recordedId);
   }
 
   protected assertOpen(): void {

@@ -21,9 +21,9 @@ export class Witness {
     return (this.fence.resource.read(key) as number | undefined) ?? 0;
   }
 
-  async apply({ key, seq }: DeliveredMessage, token: Parameters<typeof this.fence.claim>[0]) {
+  async apply({ key, seq, id }: DeliveredMessage, token: Parameters<typeof this.fence.claim>[0]) {
     const write = this.fence.transaction(token, async (transaction) => {
-      if (!(await this.fence.recordOnce(transaction, 'orders', key, seq))) {
+      if (!(await this.fence.recordOnce(transaction, 'orders', key, seq, id))) {
         this.repeatedCount += 1;
         return;
       }

@@ -90,15 +90,16 @@ export class ProcessFleet implements Fleet {
     return child;
   }
 
-  async #serve(child: ChildProcess, { call, token, answer }: SinkRequest): Promise<void> {
+  async #serve(child: ChildProcess, { call, token, effect }: SinkRequest): Promise<void> {
     let reply: SinkReply;
     try {
       const bearer = fromWire(token);
-      if (answer === undefined) {
+      if (effect === undefined) {
         await this.#sink.claim(bearer);
         reply = { call, outcome: 'claimed' };
       } else {
-        reply = { call, outcome: await this.#sink.write(bearer, answer) };
+        const { id, answer } = effect;
+        reply = { call, outcome: await this.#sink.write(bearer, id, answer) };
       }
     } catch (error) {
       reply = replyOf(call, error);

@@ -32,7 +32,7 @@ export type ToParent =
 export interface SinkRequest {
   readonly call: number;
   readonly token: WireToken;
-  readonly answer: Answer | undefined;
+  readonly effect: { readonly id: string; readonly answer: Answer } | undefined;
 }
 
 export interface SinkReply {

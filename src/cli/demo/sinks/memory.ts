@@ -11,10 +11,11 @@ export function memorySink(): Sink {
     address: 'memory:',
     remote: undefined,
     claim: (token) => fence.claim(token),
-    async write(token, answer) {
+    async write(token, id, answer) {
       const key = `answer ${answer.number}`;
       const outcome = await fence.transaction(token, async (transaction) => {
-        if (!(await fence.recordOnce(transaction, effectScope, answer.customer, answer.seq)))
+        const { customer, seq } = answer;
+        if (!(await fence.recordOnce(transaction, effectScope, customer, seq, id)))
           return 'repeated';
         // A table would have a unique index for this; the record above should have made it idle.
         if (transaction.get(key) !== undefined) throw new Error(`${key} was written before`);

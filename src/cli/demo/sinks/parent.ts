@@ -18,11 +18,11 @@ export function parentSink(send: (request: SinkRequest) => void): ParentSink {
   };
   return {
     async claim(token) {
-      const reply = await ask({ token: toWire(token), answer: undefined });
+      const reply = await ask({ token: toWire(token), effect: undefined });
       if (reply.outcome !== 'claimed') throw errorOf(reply);
     },
-    async write(token, answer) {
-      const reply = await ask({ token: toWire(token), answer });
+    async write(token, id, answer) {
+      const reply = await ask({ token: toWire(token), effect: { id, answer } });
       if (reply.outcome === 'written' || reply.outcome === 'repeated') return reply.outcome;
       throw errorOf(reply);
     },

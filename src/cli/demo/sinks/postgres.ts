@@ -63,10 +63,10 @@ function workerSink(fence: PostgresFence, schema: string): WorkerSink {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
   return {
     claim: (token) => fence.claim(token),
-    write: (token, answer) =>
+    write: (token, id, answer) =>
       fence.transaction(token, async (client) => {
         const { customer, seq } = answer;
-        if (!(await fence.recordOnce(client, effectScope, customer, seq))) return 'repeated';
+        if (!(await fence.recordOnce(client, effectScope, customer, seq, id))) return 'repeated';
         await client.query(insert, [schema, ...valuesOf(answer)]);
         return 'written';
       }),
