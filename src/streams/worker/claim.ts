@@ -5,19 +5,26 @@ import type { ShardRunner } from './runner.js';
 /** So many claims run at a time: each is a transaction, and a resource has only so many connections. */
 const parallelClaims = 16;
 
-/** Installs the term of each runner's lease at the fence; `refuse` hears of those that come too late. */
+/**
+ * Installs the term of each runner's lease at the fence; `refuse` hears of those that come too late.
+ *
+ * @throws the first failure, when no claim is under way any more.
+ */
 export async function claimAll(
   fence: Pick<Fence<never>, 'claim'>,
   runners: readonly ShardRunner[],
   refuse: (runner: ShardRunner, installedTerm: number) => void,
 ): Promise<void> {
   const waiting = [...runners];
+  const failures: unknown[] = [];
   const claimOne = async (runner: ShardRunner) => {
     try {
       await fence.claim(runner.lease);
     } catch (error) {
-      if (!(error instanceof StaleTermError)) throw error;
-      refuse(runner, error.installedTerm);
+      if (error instanceof StaleTermError) return refuse(runner, error.installedTerm);
+      failures.push(error);
+      // All shards of the batch will be given back, so the rest need not be claimed.
+      waiting.length = 0;
     }
   };
   const lane = async () => {
@@ -25,10 +32,7 @@ export async function claimAll(
       if (runner.isAlive) await claimOne(runner);
     }
   };
-  try {
-    await Promise.all(Array.from({ length: parallelClaims }, lane));
-  } finally {
-    // After a failure the batch is given back, so the other lanes need not go on.
-    waiting.length = 0;
-  }
+  // Also after a failure those under way are waited for: who gives a shard back must not still be claiming it.
+  await Promise.all(Array.from({ length: parallelClaims }, lane));
+  if (failures.length > 0) throw failures[0];
 }

@@ -30,7 +30,9 @@ export interface HandlerContext {
  * Handles one message. The message is finished when the handler returns or its promise resolves; if it throws, the
  * same message is tried again after a pause, and nothing behind it in the shard is begun before that.
  *
- * It may see one message twice: delivery is at least once. Never called for two messages of one shard at a time.
+ * It may see one message twice: delivery is at least once. Two messages of one shard are never handled at a time, unless
+ * a handler that ignored its aborted signal was reported as `handlerAbandoned`: what it still does then runs beside the
+ * handler of the next owner, in this process or in another one, and only a fence can refuse its writes.
  */
 export type MessageHandler<Payload = unknown> = (
   message: DeliveredMessage<Payload>,

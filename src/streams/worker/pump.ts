@@ -123,13 +123,16 @@ export class Pump {
     const shareCount = this.#readShare(readers.length);
     const steps: PlannedStep[] = [];
     for (const runner of alive) {
+      // With nothing in hand the oldest unfinished message is the next one. Its position may be below those seen before:
+      // a log that lost its last messages while its clock was set back gives out lower ones.
+      const after = runner.hasNothing ? undefined : runner.intake.after;
       const acknowledge = runner.acknowledgements.take();
       const limit = readLimit(runner, shareCount);
       // The bell rings only when an empty log is filled, so whoever empties it has to look behind what it removed.
       if (acknowledge.length === 0 && (limit === 0 || !runner.intake.isHungry)) continue;
       if (limit > 0) runner.intake.asked();
-      const { shard, lease, intake } = runner;
-      const request = { shard, token: lease, acknowledge, after: intake.after, limit };
+      const { shard, lease } = runner;
+      const request = { shard, token: lease, acknowledge, after, limit };
       steps.push({ runner, request });
     }
     return steps;

@@ -35,12 +35,17 @@ export class ShardRunner {
   readonly intake: Intake;
   readonly acknowledgements = new AcknowledgementQueue();
   /** Resolves once nothing of this runner runs any more and, if it was drained, the log knows what was finished. */
-  readonly stopped: Promise<void>;
+  readonly ended: Promise<void>;
+  /** Resolves with {@link ended}, or when its handler, which outlived the lease, was reported and left behind. */
+  readonly givenUp: Promise<void>;
   readonly #environment: RunnerEnvironment;
   readonly #context: HandlerContext;
   readonly #backoff: Backoff;
   readonly #pause: Pause;
-  #resolveStopped: () => void = () => {};
+  #resolveEnded: () => void = () => {};
+  #resolveGivenUp: () => void = () => {};
+  /** A handler of an earlier term of this shard runs in this process: until that is over, ours counts as running too. */
+  #hasPredecessor = false;
   #phase: 'waiting' | 'running' | 'draining' | 'ended' = 'waiting';
   /** The message that was begun, across its retries. */
   #current: StoredMessage | undefined;
@@ -52,17 +57,22 @@ export class ShardRunner {
   #abandonment: Timer | undefined;
   #finishedCount = 0;
 
-  constructor(owned: OwnedShard, environment: RunnerEnvironment) {
+  /** @param predecessor resolves when no handler of an earlier term of this shard, in this process, is waited for. */
+  constructor(owned: OwnedShard, environment: RunnerEnvironment, predecessor?: Promise<void>) {
     this.shard = owned.shard;
     this.lease = owned.lease;
     this.intake = new Intake(environment.prefetchCount);
-    this.stopped = new Promise((resolve) => {
-      this.#resolveStopped = resolve;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.givenUp = new Promise((resolve) => {
+      this.#resolveGivenUp = resolve;
     });
     this.#environment = environment;
     this.#context = { lease: owned.lease, signal: owned.lease.signal };
     this.#backoff = new Backoff(environment.runtime, environment.retry);
     this.#pause = new Pause(environment.runtime);
+    if (predecessor !== undefined) void this.#awaitPredecessor(predecessor);
   }
 
   /** Whether messages are still to be begun here. */
@@ -83,12 +93,17 @@ export class ShardRunner {
       : { ...this.#reference(message), attempt: this.#attempt };
   }
 
+  /** Every message that was read is finished, and the log knows it. */
+  get hasNothing(): boolean {
+    return this.#current === undefined && this.intake.count === 0 && this.acknowledgements.isEmpty;
+  }
+
   /** Grows with every finished message. */
   get finishedCount(): number {
     return this.#finishedCount;
   }
 
-  /** Ends the wait for a predecessor in this process: messages may begin. */
+  /** Its term is installed: messages may begin, as soon as no predecessor's handler runs any more. */
   start(): void {
     if (this.#phase === 'waiting') this.#phase = 'running';
     this.proceed();
@@ -97,16 +112,17 @@ export class ShardRunner {
   /** There are new messages, or the lease may be held again. */
   proceed(): void {
     this.#pause.endIf('uncertain');
-    if (!this.#isLooping && this.#phase === 'running' && this.intake.count > 0) void this.#loop();
+    if (this.#isLooping || this.#hasPredecessor) return;
+    if (this.#phase === 'running' && this.intake.count > 0) void this.#loop();
   }
 
-  /** Begins no other message. Resolves as {@link stopped}. */
+  /** Begins no other message. Resolves as {@link ended}. */
   drain(): Promise<void> {
     if (this.isOpen) this.#phase = 'draining';
     this.intake.clear();
     this.#pause.end();
     this.settle();
-    return this.stopped;
+    return this.ended;
   }
 
   /** The lease is gone: forgets everything. A handler that still runs is reported if it ignores the aborted signal. */
@@ -122,10 +138,11 @@ export class ShardRunner {
 
   /** The log knows about more finished messages than before: a drain may be complete. */
   settle(): void {
-    if (this.#isLooping || this.isOpen) return;
+    if (this.#isLooping || this.#hasPredecessor || this.isOpen) return;
     if (this.#phase === 'draining' && !this.acknowledgements.isEmpty) return;
     this.#abandonment?.cancel();
-    this.#resolveStopped();
+    this.#resolveEnded();
+    this.#resolveGivenUp();
     // The record of a lost lease stays until its work has stopped: that is now, and lets a successor begin.
     if (this.lease.endReason !== undefined) void this.lease.release();
   }
@@ -138,6 +155,16 @@ export class ShardRunner {
     this.intake.restart();
     this.acknowledgements.clear();
     this.#isCurrentForgotten = this.#current !== undefined;
+    // What a drain was waiting for may have gone with the log.
+    this.settle();
+  }
+
+  async #awaitPredecessor(predecessor: Promise<void>): Promise<void> {
+    this.#hasPredecessor = true;
+    await predecessor;
+    this.#hasPredecessor = false;
+    this.proceed();
+    this.settle();
   }
 
   async #loop(): Promise<void> {
@@ -146,7 +173,10 @@ export class ShardRunner {
     this.#isLooping = true;
     while (this.#mayBegin()) {
       const breath = breather.next();
-      if (breath !== undefined) await breath;
+      if (breath !== undefined) {
+        await breath;
+        if (!this.#mayBegin()) break;
+      }
       const { state } = this.lease;
       if (state === 'uncertain') {
         await this.#pause.begin('uncertain');
@@ -213,7 +243,7 @@ export class ShardRunner {
     this.#abandonment = runtime.setTimer(runningMs, () => {
       const reference = this.#reference(message);
       events.emit('handlerAbandoned', { ...reference, term: this.lease.term, runningMs });
-      this.#resolveStopped();
+      this.#resolveGivenUp();
     });
   }
 

@@ -31,7 +31,7 @@ export class StreamWork implements ShardWork {
   readonly #environment: RunnerEnvironment;
   readonly #runners = new Map<number, ShardRunner>();
   readonly #byLease = new WeakMap<Lease, ShardRunner>();
-  /** Runners whose lease is gone and whose handler still runs. */
+  /** Per shard, the latest runner that was let go and is waited for: it waits for those before it. */
   readonly #leaving = new Map<number, ShardRunner>();
   #subscriptions: Unsubscribe[] = [];
 
@@ -63,7 +63,8 @@ export class StreamWork implements ShardWork {
   }
 
   async drain(owned: OwnedShard): Promise<void> {
-    const runner = this.#find(owned);
+    // Not only the present one: the handler of one that was dropped may still run.
+    const runner = this.#byLease.get(owned.lease);
     if (runner === undefined) return;
     await runner.drain();
     this.#forget(runner);
@@ -91,7 +92,7 @@ export class StreamWork implements ShardWork {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
     for (const runner of [...this.#runners.values()]) this.#forget(runner);
-    await Promise.all([...this.#leaving.values()].map(({ stopped }) => stopped));
+    await Promise.all([...this.#leaving.values()].map(({ givenUp }) => givenUp));
   }
 
   #bellRang(shard: number | undefined): void {
@@ -107,7 +108,8 @@ export class StreamWork implements ShardWork {
   #create(owned: OwnedShard): ShardRunner {
     const predecessor = this.#runners.get(owned.shard);
     if (predecessor !== undefined) this.#forget(predecessor);
-    const runner = new ShardRunner(owned, this.#environment);
+    const before = this.#leaving.get(owned.shard)?.givenUp;
+    const runner = new ShardRunner(owned, this.#environment, before);
     this.#runners.set(owned.shard, runner);
     this.#byLease.set(owned.lease, runner);
     return runner;
@@ -130,11 +132,8 @@ export class StreamWork implements ShardWork {
     }
   }
 
-  /** The reading begins now; the first message when the handler of an earlier term in this process has stopped. */
   #open(runner: ShardRunner): void {
-    const predecessor = this.#leaving.get(runner.shard);
-    if (predecessor === undefined) runner.start();
-    else void predecessor.stopped.then(() => runner.start());
+    runner.start();
     this.pump.add(runner);
   }
 
@@ -149,7 +148,7 @@ export class StreamWork implements ShardWork {
     if (this.#find(runner) === undefined) return;
     this.#runners.delete(runner.shard);
     this.#leaving.set(runner.shard, runner);
-    void runner.stopped.then(() => {
+    void runner.givenUp.then(() => {
       if (this.#leaving.get(runner.shard) === runner) this.#leaving.delete(runner.shard);
     });
     runner.end();

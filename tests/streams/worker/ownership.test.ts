@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Holder } from '../../../src/coordinators/index.js';
 import { memoryFence } from '../../../src/fences/memory/index.js';
 import type { DeliveredMessage, HandlerContext } from '../../../src/streams/worker/message.js';
+import { sleep } from '../../../src/time/index.js';
 import { World } from './fixture.js';
 import { defined } from './process.js';
 
@@ -57,6 +58,29 @@ describe('the beginning of a shard', () => {
     expect(worker.eventsOf('shardRefused')).toMatchObject([
       { shard: 1, by: 'fence', installedTerm: term },
     ]);
+    await world.runtime.advanceUntil(worker.stop());
+  });
+
+  it('gives none back after a failure while another claim is under way', async () => {
+    const world = new World();
+    let underWayCount = 0;
+    const worker = world.worker('a', () => {}, {
+      fence: {
+        claim: async ({ name }) => {
+          underWayCount += 1;
+          await sleep(world.runtime, name.endsWith('/1') ? 10 : 500);
+          underWayCount -= 1;
+          if (name.endsWith('/1')) throw new Error('no connection');
+        },
+      },
+    });
+    const shards = Array.from({ length: 40 }, (_, shard) => shard);
+    const counts: number[] = [];
+    const claim = worker.claim(...shards).catch(() => counts.push(underWayCount));
+    await world.runtime.advanceUntil(claim);
+    expect(counts).toEqual([0]);
+    // What had not been begun at the failure is not claimed any more.
+    expect(world.runtime.now().monotonicMs).toBeLessThan(900);
     await world.runtime.advanceUntil(worker.stop());
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Holder } from '../../../src/coordinators/index.js';
+import type { StreamStore } from '../../../src/streams/contract.js';
 import type { DeliveredMessage } from '../../../src/streams/worker/message.js';
 import { sleep } from '../../../src/time/index.js';
 import { type TestWorker, World } from './fixture.js';
@@ -12,6 +13,19 @@ function append(world: World, shard: number, count: number, from = 0): void {
     const request = { shard, key: 'k', id: String(from + index), payload: '{}' };
     world.streams.log(shard).append(request, world.streams.time);
   }
+}
+
+type Step = StreamStore['step'];
+
+/** The store with another `step`. */
+function withStep(store: StreamStore, step: Step): StreamStore {
+  return new Proxy(store, {
+    get: (target, property) => {
+      const value = Reflect.get(target, property);
+      if (property === 'step') return step;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 const steps = (worker: TestWorker) => worker.process.calls.get('step') ?? 0;
@@ -176,6 +190,34 @@ describe('a log that cannot be reached', () => {
   });
 });
 
+describe('a log that lost its last messages and whose clock was set back', () => {
+  it('is read from its head, so that what it appends now is not taken for old', async () => {
+    const world = new World();
+    const seen: string[] = [];
+    const { store } = world.process('a-store');
+    let isSetBack = false;
+    const worker = world.worker('a', ({ id }: DeliveredMessage) => seen.push(id), {
+      store: withStep(store, (requests, call) =>
+        store.step(
+          // Every position that is given out from now on is below those that were given out before.
+          requests.map((request) =>
+            isSetBack && request.after !== undefined ? { ...request, limit: 0 } : request,
+          ),
+          call,
+        ),
+      ),
+    });
+    append(world, 1, 3);
+    await world.runtime.advanceUntil(worker.claim(1));
+    await world.runtime.advance(100);
+    isSetBack = true;
+    append(world, 1, 3, 10);
+    await world.runtime.advance(7_000);
+    expect(seen).toEqual(['0', '1', '2', '10', '11', '12']);
+    await world.runtime.advanceUntil(worker.stop());
+  });
+});
+
 describe('a log that lost its state', () => {
   it('is made ours again, and nothing that was published since is missed', async () => {
     const world = new World();
@@ -214,6 +256,19 @@ describe('a log that lost its state', () => {
     expect(world.streams.log(1).messageCount).toBe(1);
     await world.runtime.advance(1_000);
     expect(world.streams.log(1).messageCount).toBe(0);
+    await world.runtime.advanceUntil(worker.stop());
+  });
+
+  it('does not keep a drain waiting for messages that are no more', async () => {
+    const world = new World();
+    const worker = world.worker('a', async () => sleep(world.runtime, 100));
+    append(world, 1, 3);
+    await world.runtime.advanceUntil(worker.claim(1));
+    await world.runtime.advance(50);
+    const given = worker.giveBack(1);
+    world.streams.restart({ keepData: false });
+    await world.runtime.advanceUntil(given, 5_000);
+    expect(worker.eventsOf('logReset')).toHaveLength(1);
     await world.runtime.advanceUntil(worker.stop());
   });
 
