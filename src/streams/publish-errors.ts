@@ -1,6 +1,7 @@
 import {
   KeyMovingError,
   OutcomeUnknownError,
+  RecordCorruptError,
   SequenceGapError,
   type TenureError,
   UnreachableError,
@@ -32,6 +33,20 @@ export function budgetSpent(
         `${message} was not published: it could not be sent within ${timeoutMs} ms. Publish again; a longer timeoutMs or fewer messages at a time help.`,
       );
   }
+}
+
+/** What the caller is told when a try had no answer and the next one ended in an error that stays. */
+export function leftUnknown({ key, id }: EncodedMessage, cause: unknown): TenureError {
+  return new OutcomeUnknownError(
+    `message "${id}" of key "${key}" may have been published: one try had no answer, and another one was refused (see the cause). Publish again with the same id once that is mended; a repetition is recognised.`,
+    cause,
+  );
+}
+
+export function foreignLog({ key, id }: EncodedMessage, detail: string): TenureError {
+  return new RecordCorruptError(
+    `message "${id}" of key "${key}" was not published, since something in its shard's log is not ours: ${detail}`,
+  );
 }
 
 export function sequenceGap({ key, id, seq }: EncodedMessage, lastSeq: number): TenureError {

@@ -1,15 +1,16 @@
-import {
-  OptionError,
-  OutcomeUnknownError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../errors/index.js';
+import { isTransient, OptionError, OutcomeUnknownError } from '../errors/index.js';
 import { Backoff, type Runtime, sleep } from '../time/index.js';
 import type { PublishResult, StreamStore } from './contract.js';
 import { Lanes, type PendingPublish, type Receipt, type Shipment } from './lanes.js';
 import type { EncodedMessage } from './outgoing.js';
 import { PublishDeadlines } from './publish-deadlines.js';
-import { budgetSpent, executedTooLate, sequenceGap } from './publish-errors.js';
+import {
+  budgetSpent,
+  executedTooLate,
+  foreignLog,
+  leftUnknown,
+  sequenceGap,
+} from './publish-errors.js';
 
 export interface PublisherOptions {
   readonly runtime: Runtime;
@@ -129,6 +130,9 @@ export class Publisher {
       case 'gap':
         pending.reject(sequenceGap(pending.message, result.lastSeq));
         break;
+      case 'corrupt':
+        rejectFinally(pending, foreignLog(pending.message, result.detail));
+        break;
       case 'moved':
         pending.movedCount += 1;
         pending.obstacle = { kind: 'moving' };
@@ -143,14 +147,13 @@ export class Publisher {
 
   #failed(batch: readonly Shipment[], error: unknown): void {
     const isUnknown = error instanceof OutcomeUnknownError;
-    const mayPass =
-      isUnknown || error instanceof UnreachableError || error instanceof StoreRefusedError;
+    const mayPass = isTransient(error);
     for (const { shard, pending } of batch) {
       pending.isInFlight = false;
       if (isUnknown) this.#lanes.unanswered(pending.message.key, shard);
       if (pending.isSettled) continue;
       if (!mayPass) {
-        pending.reject(error);
+        rejectFinally(pending, error);
         this.#done(pending);
       } else if (pending.obstacle?.kind !== 'unknown') {
         pending.obstacle = { kind: isUnknown ? 'unknown' : 'failed', cause: error };
@@ -218,4 +221,10 @@ function giveUp(pending: PendingPublish): void {
   const { message, timeoutMs, isInFlight } = pending;
   const obstacle = isInFlight ? ({ kind: 'unknown', cause: undefined } as const) : pending.obstacle;
   pending.reject(budgetSpent(message, timeoutMs, obstacle));
+}
+
+/** Trying again makes no sense. But an earlier try may have succeeded, which no later error takes back. */
+function rejectFinally(pending: PendingPublish, error: unknown): void {
+  const isUnknown = pending.obstacle?.kind === 'unknown';
+  pending.reject(isUnknown ? leftUnknown(pending.message, error) : error);
 }

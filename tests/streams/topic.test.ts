@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
+  ClosedError,
   KeyMovingError,
   OptionError,
   OutcomeUnknownError,
+  RecordCorruptError,
   SequenceGapError,
+  StoreMisconfiguredError,
   UnreachableError,
 } from '../../src/errors/index.js';
 import { Pins, shardOf } from '../../src/shards/index.js';
@@ -194,6 +197,45 @@ describe('publishing over a bad network', () => {
     expect(world.runtime.now().monotonicMs).toBeLessThanOrEqual(701);
   });
 
+  it.each([
+    ['closed', new ClosedError('the store')],
+    ['misconfigured', new StoreMisconfiguredError('it is a replica')],
+    ['corrupt', new RecordCorruptError('not ours')],
+  ])('keeps an outcome unknown when the next try finds the store %s', async (_what, cause) => {
+    const { topic, world, process } = setUp({ attemptTimeoutMs: 500 });
+    process.streamLink.disturb('reply', 'drop', { count: 1 });
+    const publish = failure(topic.publish({ key: 'k', id: 'a', payload: 0 }));
+    await world.runtime.advance(100);
+    process.store.publish = async () => {
+      throw cause;
+    };
+    const error = await world.runtime.advanceUntil(publish);
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error).toMatchObject({ cause });
+    expect(String(error)).toContain('Publish again with the same id');
+    const other = failure(topic.publish({ key: 'other', id: 'a', payload: 0 }));
+    expect(await world.runtime.advanceUntil(other)).toBe(cause);
+  });
+
+  it('rejects only the message whose log is not ours', async () => {
+    const { topic, world, process } = setUp();
+    const { store } = process;
+    const honest = store.publish.bind(store);
+    store.publish = async (requests, call) => {
+      const results = await honest(requests, call);
+      return results.map((result, index) =>
+        requests[index]?.key === 'foreign' ? { outcome: 'corrupt', detail: 'a list' } : result,
+      );
+    };
+    const keys = ['a', 'foreign', 'b'];
+    const publishes = keys.map((key) => failure(topic.publish({ key, id: '1', payload: 0 })));
+    const errors = await world.runtime.advanceUntil(Promise.all(publishes));
+    expect(errors[0]).toBeUndefined();
+    expect(errors[1]).toBeInstanceOf(RecordCorruptError);
+    expect(String(errors[1])).toContain('a list');
+    expect(errors[2]).toBeUndefined();
+  });
+
   it('settles each publish at its own deadline, even while a request hangs', async () => {
     const { topic, world, process } = setUp({ timeoutMs: 60_000, attemptTimeoutMs: 10_000 });
     process.streamLink.hang();
@@ -251,16 +293,16 @@ describe('a key that is sealed', () => {
   it('is tried until it opens', async () => {
     const { topic, world } = setUp();
     const log = world.streams.log(shardOf('k'));
-    log.seal('k');
+    log.seal('k', 0);
     const publish = topic.publish({ key: 'k', id: 'a', payload: 0 });
     await world.runtime.advance(3_000);
-    log.open('k', 7);
+    log.open('k', 7, 0);
     expect(await world.runtime.advanceUntil(publish)).toMatchObject({ seq: 8 });
   });
 
   it('ends in a KeyMovingError when the budget is spent, and holds up no other key', async () => {
     const { topic, world } = setUp();
-    world.streams.log(shardOf('k')).seal('k');
+    world.streams.log(shardOf('k')).seal('k', 0);
     const publish = failure(topic.publish({ key: 'k', id: 'a', payload: 0 }, { timeoutMs: 500 }));
     expect(await topic.publish({ key: 'other', id: 'a', payload: 0 })).toMatchObject({ seq: 1 });
     expect(await world.runtime.advanceUntil(publish)).toBeInstanceOf(KeyMovingError);
