@@ -11,10 +11,18 @@ import type { FencingToken } from '../fences/index.js';
  * step, so a worker that lost its shard can neither take a message nor finish one. Publishing needs no term.
  *
  * Errors are those of the coordinator contract, and every call settles within its `timeoutMs`. Something foreign under
- * one of the log's own names rejects the call with `RecordCorruptError` and is left alone.
+ * one of the log's own names is left alone and reported: as the outcome `corrupt` of the items it concerns where a call
+ * has one per item, else by rejecting with `RecordCorruptError`. Other items of the same call are served.
  */
 export interface StreamStore {
   readonly promises: StreamPromises;
+
+  /**
+   * Agrees on how many shards the topic has: the first caller's number is kept with the topic, and everybody else's is
+   * compared with it. Ask before the first `publish` and the first `install`: who counts other shards sends keys where
+   * nobody looks for them.
+   */
+  describeTopic(shardCount: number, call: CallOptions): Promise<TopicResult>;
 
   /**
    * Appends each message to its shard's log, in the given order. In one step with the append it assigns the next `seq`
@@ -31,7 +39,8 @@ export interface StreamStore {
   /**
    * For each shard, in one step and only under the installed token: removes the acknowledged messages, then returns up
    * to `limit` messages that follow `after`, oldest first. It may return fewer (an answer's size is bounded); only an
-   * empty answer to a limit of 1 and above means that nothing is left.
+   * empty answer to a limit of 1 and above means that nothing is left. What stands before a foreign entry is returned;
+   * `corrupt` is the answer once that entry is the next.
    */
   step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]>;
 
@@ -47,11 +56,25 @@ export interface StreamStore {
   /**
    * Closes a key in one shard for a move: later publishes of it there answer `moved`. Returns the last `seq` and whether
    * all its messages there are finished. Repeating it is how the mover waits for the drain.
+   *
+   * @param version of the table of pins that says so, 0 without a table. The log keeps the highest it was given for each
+   * key, by `seal` or `open`; a lower one comes from a mover that was overtaken, is answered `superseded` and changes
+   * nothing.
    */
-  seal(shard: number, key: string, call: CallOptions): Promise<SealResult>;
+  seal(shard: number, key: string, version: number, call: CallOptions): Promise<SealResult>;
 
-  /** Opens a key in a shard (again), its next `seq` following `lastSeq`. Never lowers a seq. */
-  open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void>;
+  /**
+   * Opens a key in a shard (again), its next `seq` following `lastSeq`. Never lowers a seq.
+   *
+   * @param version as for {@link seal}.
+   */
+  open(
+    shard: number,
+    key: string,
+    lastSeq: number,
+    version: number,
+    call: CallOptions,
+  ): Promise<OpenResult>;
 
   close(): Promise<void>;
 }
@@ -60,6 +83,23 @@ export interface StreamPromises {
   readonly store: string;
   /** What acknowledged appends survive. */
   readonly durability: string;
+  /** How long the id of a message is remembered, and so how late a repetition of it may come. */
+  readonly dedupeWindowMs: number;
+}
+
+export type TopicResult =
+  | { readonly outcome: 'agreed' }
+  /** The topic was described with another number before; nothing was changed. */
+  | { readonly outcome: 'differs'; readonly shardCount: number };
+
+/**
+ * Something under one of the log's names was not written by tenure, or by a newer one. Nothing was appended, installed
+ * or read; what the request acknowledged may have been removed. It stays so until somebody looks into the store.
+ */
+export interface CorruptLog {
+  readonly outcome: 'corrupt';
+  /** Where it stands and what to do, for a person. */
+  readonly detail: string;
 }
 
 export interface PublishRequest {
@@ -84,14 +124,15 @@ export type PublishResult =
   /** The key is sealed here: it lives, or is about to live, in another shard. */
   | { readonly outcome: 'moved' }
   /** Executed by the store after the call's deadline and so refused; nothing was appended. */
-  | { readonly outcome: 'too-late' };
+  | { readonly outcome: 'too-late' }
+  | CorruptLog;
 
 export interface InstallRequest {
   readonly shard: number;
   readonly token: FencingToken;
 }
 
-export type InstallResult = { readonly outcome: 'installed' } | StaleToken;
+export type InstallResult = { readonly outcome: 'installed' } | StaleToken | CorruptLog;
 
 export interface StaleToken {
   readonly outcome: 'stale';
@@ -117,7 +158,8 @@ export type StepResult =
       /** How many of the acknowledged positions were still there. */
       readonly acknowledgedCount: number;
     }
-  | StaleToken;
+  | StaleToken
+  | CorruptLog;
 
 export interface StoredMessage {
   /** Where it stands in the log; opaque, ordered by the store. */
@@ -137,7 +179,13 @@ export interface ShardBacklog {
   readonly oldestAgeMs: number | undefined;
 }
 
-export interface SealResult {
-  readonly lastSeq: number;
-  readonly drained: boolean;
+export type SealResult =
+  | { readonly outcome: 'sealed'; readonly lastSeq: number; readonly drained: boolean }
+  | SupersededMove;
+
+export type OpenResult = { readonly outcome: 'opened' } | SupersededMove;
+
+/** The key was sealed or opened here under a higher version; nothing was changed. */
+export interface SupersededMove {
+  readonly outcome: 'superseded';
 }

@@ -1,6 +1,8 @@
 export type {
+  CorruptLog,
   InstallRequest,
   InstallResult,
+  OpenResult,
   PublishRequest,
   PublishResult,
   SealResult,
@@ -11,6 +13,8 @@ export type {
   StoredMessage,
   StreamPromises,
   StreamStore,
+  SupersededMove,
+  TopicResult,
 } from './contract.js';
 export type { Receipt } from './lanes.js';
 export type { OutgoingMessage } from './outgoing.js';

@@ -53,10 +53,11 @@ export async function movePin(
   const table = await pins.beginMove(key, to);
   const pin = table.lookup(key);
   if (pin?.state !== 'moving') return { key, from: to, to };
-  const { lastSeq } = await drained(topic, key, pin.from, timeoutMs);
+  const { lastSeq } = await drained(topic, key, pin.from, table.version, timeoutMs);
   // Whoever helped with this move may have finished it, and the key may be sealed again for the next one.
   if (await isStillMoving(pins, key, to)) {
-    await topic.store.open(to, key, lastSeq, { timeoutMs: topic.attemptTimeoutMs });
+    const call = { timeoutMs: topic.attemptTimeoutMs };
+    await topic.store.open(to, key, lastSeq, table.version, call);
   }
   await pins.finishMove(key, to);
   return { key, from: pin.from, to };
@@ -67,14 +68,15 @@ async function drained(
   topic: Topic,
   key: string,
   shard: number,
+  version: number,
   timeoutMs: number,
-): Promise<SealResult> {
+): Promise<{ readonly lastSeq: number }> {
   const { runtime } = topic;
   const startedAt = runtime.now();
   const backoff = new Backoff(runtime, drainPolling);
   for (;;) {
-    const sealed = await trySeal(topic, key, shard);
-    if (sealed?.drained === true) return sealed;
+    const sealed = await trySeal(topic, key, shard, version);
+    if (sealed?.outcome === 'sealed' && sealed.drained) return sealed;
     const leftMs = timeoutMs - elapsedMs(startedAt, runtime.now());
     if (leftMs <= 0) throw notDrained(key, shard, timeoutMs);
     await sleep(runtime, Math.min(leftMs, backoff.nextMs()));
@@ -82,9 +84,14 @@ async function drained(
 }
 
 /** `undefined` if the store gave no answer for now: sealing is repeated anyway. */
-async function trySeal(topic: Topic, key: string, shard: number): Promise<SealResult | undefined> {
+async function trySeal(
+  topic: Topic,
+  key: string,
+  shard: number,
+  version: number,
+): Promise<SealResult | undefined> {
   try {
-    return await topic.store.seal(shard, key, { timeoutMs: topic.attemptTimeoutMs });
+    return await topic.store.seal(shard, key, version, { timeoutMs: topic.attemptTimeoutMs });
   } catch (error) {
     const mayPass =
       error instanceof UnreachableError ||

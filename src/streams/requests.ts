@@ -74,6 +74,18 @@ export function checkKey(key: string): string {
   return checkText(key, 'key', longestKeyBytes);
 }
 
+/** Any count from 1: which ones a topic takes is its own affair. */
+export function checkShardCount(shardCount: number): number {
+  if (Number.isSafeInteger(shardCount) && shardCount >= 1) return shardCount;
+  throw new OptionError('shardCount', shardCount, 'is no count', 'use an integer from 1');
+}
+
+export function checkVersion(version: number): number {
+  if (Number.isSafeInteger(version) && version >= 0) return version;
+  const remedy = 'pass the version of the table of pins, 0 without one';
+  throw new OptionError('version', version, 'is no version', remedy);
+}
+
 export function checkSeq(seq: number, option: string, smallest: number): number {
   if (Number.isSafeInteger(seq) && seq >= smallest) return seq;
   throw new OptionError(

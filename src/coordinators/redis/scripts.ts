@@ -1,4 +1,4 @@
-import { defineScript } from '../../drivers/redis/index.js';
+import { defineScript, foreign } from '../../drivers/redis/index.js';
 import { highestTerm } from '../term.js';
 
 /*
@@ -29,16 +29,11 @@ const pruneCount = 8;
 const readChunkCount = 1_000;
 
 /**
- * Shared by scripts: which errors are a foreign type, and how an index is written. The whole index lives at least as
+ * Shared by scripts: what is a foreign type, and how an index is written. The whole index lives at least as
  * long as the entry that was just written.
  */
 const shared = `
--- Whether a reply says that something of another type stands there; any other error ends the script as itself.
-local function isForeign(reply)
-  if type(reply) ~= 'table' or not reply.err then return false end
-  if string.find(reply.err, '^WRONGTYPE') then return true end
-  error(reply)
-end
+${foreign}
 local function keepIndex(index, lifeMs)
   -- GT takes a key without a TTL for one that lives longest.
   if pcall('PEXPIRE', index, lifeMs, 'GT') == 0 and pcall('PTTL', index) == -1 then

@@ -10,7 +10,7 @@ export {
   type RedisConnectionEvents,
   type RedisConnectionOptions,
 } from './connection.js';
-export { defineScript, type RedisScript } from './script.js';
+export { defineScript, executedInPart, foreign, type RedisScript } from './script.js';
 export {
   type ChannelListener,
   RedisSubscriber,

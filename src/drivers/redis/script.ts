@@ -31,3 +31,17 @@ return { number(now), 'done', run() }
 `;
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
+
+/**
+ * Lua: `isForeign(reply)`, for the reply of a `pcall`: whether something of another type stands under that key. Any
+ * other error ends the script as itself, so that a missing right does not look like a foreign value.
+ */
+export const foreign = `
+local function isForeign(reply)
+  if type(reply) ~= 'table' or not reply.err then return false end
+  if string.find(reply.err, '^WRONGTYPE') then return true end
+  error(reply)
+end`;
+
+/** A script that was refused a write after others were made says so: this word, then the server's own error. */
+export const executedInPart = 'PARTLY';

@@ -96,6 +96,31 @@ export class StreamScene {
     return result.outcome === 'ok' ? result.acknowledgedCount : 0;
   }
 
+  /** Seals and expects not to be overtaken. */
+  async seal(
+    store: StreamStore,
+    key: string,
+    version: number,
+    shard = 0,
+  ): Promise<{ readonly lastSeq: number; readonly drained: boolean }> {
+    const result = await store.seal(shard, key, version, this.call);
+    if (result.outcome !== 'sealed') return assert.fail(`not sealed: ${show(result)}`);
+    const { lastSeq, drained } = result;
+    return { lastSeq, drained };
+  }
+
+  /** Opens and expects not to be overtaken. */
+  async open(
+    store: StreamStore,
+    key: string,
+    lastSeq: number,
+    version: number,
+    shard = 0,
+  ): Promise<void> {
+    const result = await store.open(shard, key, lastSeq, version, this.call);
+    assert.deepEqual(result, { outcome: 'opened' });
+  }
+
   control<Name extends StreamControlName>(name: Name): StreamControls[Name] {
     const control = this.subject.controls[name];
     assert.ok(control, `the subject offers no control "${name}"`);

@@ -1,6 +1,7 @@
 import { type InstalledTerm, judge } from '../../fences/rule.js';
 import type {
   InstallResult,
+  OpenResult,
   PublishRequest,
   PublishResult,
   SealResult,
@@ -13,6 +14,8 @@ import type {
 interface KeyState {
   lastSeq: number;
   isSealed: boolean;
+  /** Of the table of pins that last sealed or opened it. */
+  version: number;
 }
 
 interface AcceptedId {
@@ -97,17 +100,22 @@ export class ShardLog {
     return { outcome: 'ok', messages: this.#read(request), acknowledgedCount };
   }
 
-  seal(key: string): SealResult {
+  seal(key: string, version: number): SealResult {
     const state = this.#key(key);
+    if (version < state.version) return { outcome: 'superseded' };
+    state.version = version;
     state.isSealed = true;
     const drained = ![...this.#messages.values()].some((message) => message.key === key);
-    return { lastSeq: state.lastSeq, drained };
+    return { outcome: 'sealed', lastSeq: state.lastSeq, drained };
   }
 
-  open(key: string, lastSeq: number): void {
+  open(key: string, lastSeq: number, version: number): OpenResult {
     const state = this.#key(key);
+    if (version < state.version) return { outcome: 'superseded' };
+    state.version = version;
     state.lastSeq = Math.max(state.lastSeq, lastSeq);
     state.isSealed = false;
+    return { outcome: 'opened' };
   }
 
   #read({ after, limit }: StepRequest): StoredMessage[] {
@@ -123,7 +131,7 @@ export class ShardLog {
   #key(key: string): KeyState {
     let state = this.#keys.get(key);
     if (state === undefined) {
-      state = { lastSeq: 0, isSealed: false };
+      state = { lastSeq: 0, isSealed: false, version: 0 };
       this.#keys.set(key, state);
     }
     return state;

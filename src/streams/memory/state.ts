@@ -1,6 +1,6 @@
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { elapsedMs, type Instant, type Runtime, realRuntime } from '../../time/index.js';
-import type { ShardBacklog } from '../contract.js';
+import type { ShardBacklog, TopicResult } from '../contract.js';
 import { checkDedupeWindow } from '../requests.js';
 import { type LogTime, ShardLog } from './log.js';
 
@@ -25,14 +25,15 @@ interface StateEvents {
  */
 export class MemoryStreams {
   readonly runtime: Runtime;
-  readonly #dedupeWindowMs: number;
+  readonly dedupeWindowMs: number;
   readonly #startedAt: Instant;
   readonly #logs = new Map<number, ShardLog>();
   readonly #events = new Emitter<StateEvents>();
+  #shardCount: number | undefined;
 
   constructor(options: MemoryStreamsOptions = {}) {
     this.runtime = options.runtime ?? realRuntime;
-    this.#dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
+    this.dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
     this.#startedAt = this.runtime.now();
   }
 
@@ -46,11 +47,19 @@ export class MemoryStreams {
     return { elapsedMs: this.elapsedMs(), wallMs: this.runtime.now().wallMs };
   }
 
+  /** @internal */
+  describeTopic(shardCount: number): TopicResult {
+    this.#shardCount ??= shardCount;
+    return this.#shardCount === shardCount
+      ? { outcome: 'agreed' }
+      : { outcome: 'differs', shardCount: this.#shardCount };
+  }
+
   /** @internal The log of a shard; made when it is first asked for. */
   log(shard: number): ShardLog {
     let log = this.#logs.get(shard);
     if (log === undefined) {
-      log = new ShardLog(this.#dedupeWindowMs);
+      log = new ShardLog(this.dedupeWindowMs);
       this.#logs.set(shard, log);
     }
     return log;
@@ -85,7 +94,10 @@ export class MemoryStreams {
 
   /** For tests: the server restarts. What was connected to it is not any more; without its data, it forgot all. */
   restart(options: { readonly keepData: boolean }): void {
-    if (!options.keepData) this.#logs.clear();
+    if (!options.keepData) {
+      this.#logs.clear();
+      this.#shardCount = undefined;
+    }
     this.#events.emit('restart', undefined);
     this.ring(undefined);
   }

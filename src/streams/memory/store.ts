@@ -5,6 +5,7 @@ import type { Runtime } from '../../time/index.js';
 import type {
   InstallRequest,
   InstallResult,
+  OpenResult,
   PublishRequest,
   PublishResult,
   SealResult,
@@ -13,6 +14,7 @@ import type {
   StepResult,
   StreamPromises,
   StreamStore,
+  TopicResult,
 } from '../contract.js';
 import {
   checkInstalls,
@@ -21,9 +23,11 @@ import {
   checkPublishes,
   checkSeq,
   checkShard,
+  checkShardCount,
   checkShards,
   checkSteps,
   checkTimeout,
+  checkVersion,
   defaultLargestPayloadBytes,
 } from '../requests.js';
 import { MemoryStreams } from './state.js';
@@ -53,16 +57,18 @@ export function memoryStreams(
 const isPosition = (text: string) => /^[1-9]\d{0,15}$/.test(text);
 
 class MemoryStreamStore implements StreamStore {
-  readonly promises: StreamPromises = {
-    store: 'memory',
-    durability: 'Nothing: appended messages are gone with the process.',
-  };
+  readonly promises: StreamPromises;
   readonly #state: MemoryStreams;
   readonly #caller: MemoryCaller;
   readonly #largestPayloadBytes: number;
 
   constructor(state: MemoryStreams, options: MemoryStreamStoreOptions) {
     this.#state = state;
+    this.promises = {
+      store: 'memory',
+      durability: 'Nothing: appended messages are gone with the process.',
+      dedupeWindowMs: state.dedupeWindowMs,
+    };
     this.#caller = new MemoryCaller({
       what: 'memory streams',
       runtime: options.runtime ?? state.runtime,
@@ -74,6 +80,13 @@ class MemoryStreamStore implements StreamStore {
     );
     this.#largestPayloadBytes = checkLargestPayload(
       options.largestPayloadBytes ?? defaultLargestPayloadBytes,
+    );
+  }
+
+  async describeTopic(shardCount: number, call: CallOptions): Promise<TopicResult> {
+    checkShardCount(shardCount);
+    return this.#caller.call('describeTopic', checkTimeout(call), () =>
+      this.#state.describeTopic(shardCount),
     );
   }
 
@@ -128,18 +141,28 @@ class MemoryStreamStore implements StreamStore {
     return this.#caller.listen<number | undefined>((told) => this.#state.on('bell', told), wake);
   }
 
-  async seal(shard: number, key: string, call: CallOptions): Promise<SealResult> {
+  async seal(shard: number, key: string, version: number, call: CallOptions): Promise<SealResult> {
     checkShard(shard);
     checkKey(key);
-    return this.#caller.call('seal', checkTimeout(call), () => this.#state.log(shard).seal(key));
+    checkVersion(version);
+    return this.#caller.call('seal', checkTimeout(call), () =>
+      this.#state.log(shard).seal(key, version),
+    );
   }
 
-  async open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void> {
+  async open(
+    shard: number,
+    key: string,
+    lastSeq: number,
+    version: number,
+    call: CallOptions,
+  ): Promise<OpenResult> {
     checkShard(shard);
     checkKey(key);
     checkSeq(lastSeq, 'lastSeq', 0);
+    checkVersion(version);
     return this.#caller.call('open', checkTimeout(call), () =>
-      this.#state.log(shard).open(key, lastSeq),
+      this.#state.log(shard).open(key, lastSeq, version),
     );
   }
 

@@ -1,7 +1,14 @@
 import type { FencingToken } from '../../fences/index.js';
 import type { InstallRequest, PublishRequest, StepRequest } from '../contract.js';
 import type { Batch } from './calls.js';
-import { chunksOf, publishLimits, shardLimits, stepBytes, stepLimits } from './chunks.js';
+import {
+  chunksOf,
+  publishLimits,
+  readCount,
+  shardLimits,
+  stepBytes,
+  stepLimits,
+} from './chunks.js';
 import type { StreamKeys } from './keys.js';
 import { backlogScript, installScript, publishScript, stepScript } from './scripts.js';
 
@@ -67,13 +74,17 @@ export function installBatch(
   };
 }
 
-export function stepBatch(requests: readonly StepRequest[], keys: StreamKeys): Batch<StepRequest> {
+export function stepBatch(
+  requests: readonly StepRequest[],
+  keys: StreamKeys,
+  largestPayloadBytes: number,
+): Batch<StepRequest> {
   return {
     script: stepScript,
     chunks: chunksOf(requests, stepLimits, ({ acknowledge, limit }) => acknowledge.length + limit),
     describe(chunk) {
       const scriptKeys: string[] = [];
-      const args: (string | number)[] = [stepBytes];
+      const args: (string | number)[] = [stepBytes, readCount(largestPayloadBytes)];
       for (const { shard, token, acknowledge, after, limit } of chunk) {
         const { log, owner } = keys.shard(shard);
         scriptKeys.push(log, owner);

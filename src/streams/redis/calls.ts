@@ -1,6 +1,5 @@
 import type { RedisConnection, RedisScript } from '../../drivers/redis/index.js';
 import { OutcomeUnknownError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
-import { corrupt } from './replies.js';
 
 /** Keys and arguments of one script call. */
 export interface ScriptCall {
@@ -35,7 +34,7 @@ export async function runBatch<Item>(
   for (const [index, chunk] of chunks.entries()) {
     try {
       const { keys, args } = batch.describe(chunk);
-      answers.push(...answersOf(await connection.run(script, keys, args, remainingMs()), keys));
+      answers.push(...((await connection.run(script, keys, args, remainingMs())) as string[]));
     } catch (error) {
       if (lateAnswer !== undefined && isTooLate(error)) {
         // What follows would come later still.
@@ -49,13 +48,6 @@ export async function runBatch<Item>(
     }
   }
   return answers;
-}
-
-/** A list has one answer per item; a single text refuses the call, naming the shard whose keys are not ours. */
-function answersOf(reply: unknown, keys: readonly string[]): string[] {
-  if (Array.isArray(reply)) return reply;
-  const shard = Number(String(reply).slice(1));
-  throw corrupt(`${keys[2 * shard - 2]}" or "${keys[2 * shard - 1]}`);
 }
 
 function isTooLate(error: unknown): boolean {

@@ -8,12 +8,21 @@ export interface ChunkLimits {
 export const publishLimits: ChunkLimits = { count: 512, weight: 1024 * 1024 };
 /** Shards of one `step`, and messages it reads or acknowledges. */
 export const stepLimits: ChunkLimits = { count: 512, weight: 4_096 };
-/** Payload bytes one `step` gathers before it gives every further shard one message only. */
+/**
+ * Payload bytes one `step` gathers before it gives no second message to any shard. It reads a few messages at a time,
+ * as many as would fill it if they were of the largest size, so an answer has at most twice as many bytes, and one
+ * message for each further shard.
+ */
 export const stepBytes = 4 * 1024 * 1024;
 /** Shards of one `install` or `backlog`. */
 export const shardLimits: ChunkLimits = { count: 1_024, weight: Number.POSITIVE_INFINITY };
 /** Messages that `seal` looks through. */
 export const sealScanCount = 100;
+
+/** How many messages a script may read at a time, so that what it reads at a time is bounded as well. */
+export function readCount(largestPayloadBytes: number): number {
+  return Math.max(1, Math.min(1_000, Math.floor(stepBytes / largestPayloadBytes)));
+}
 
 /** The items in their order, cut where the next one would exceed a limit; an item too large for any has one alone. */
 export function chunksOf<Item>(

@@ -16,20 +16,23 @@ export interface ShardKeys {
 export class StreamKeys {
   /** Channel: each message is the number of a shard whose log was empty. */
   readonly bell: string;
-  readonly #topic: string;
+  /** String without a TTL: how many shards the topic has. */
+  readonly topic: string;
+  readonly #prefix: string;
   readonly #shards = new Map<number, ShardKeys>();
 
   /** @throws {OptionError} if the namespace or the topic is not a name. */
   constructor(namespace: string, topic: string) {
     const encodedNamespace = encodeName(validateName(namespace, 'namespace'));
-    this.#topic = `tenure:${encodedNamespace}:${encodeName(validateName(topic, 'topic'))}`;
-    this.bell = `{${this.#topic}}:bell`;
+    this.#prefix = `tenure:${encodedNamespace}:${encodeName(validateName(topic, 'topic'))}`;
+    this.bell = `{${this.#prefix}}:bell`;
+    this.topic = `{${this.#prefix}}:topic`;
   }
 
   shard(shard: number): ShardKeys {
     let keys = this.#shards.get(shard);
     if (keys === undefined) {
-      const prefix = `{${this.#topic}:s${shard}}`;
+      const prefix = `{${this.#prefix}:s${shard}}`;
       keys = {
         log: `${prefix}:log`,
         owner: `${prefix}:owner`,

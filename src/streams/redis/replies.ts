@@ -1,85 +1,101 @@
 import { RecordCorruptError } from '../../errors/index.js';
 import type {
+  CorruptLog,
   InstallResult,
+  OpenResult,
   PublishResult,
   SealResult,
   ShardBacklog,
   StaleToken,
   StepResult,
   StoredMessage,
+  TopicResult,
 } from '../contract.js';
+import type { ShardKeys } from './keys.js';
 
 /*
  * The answers of the scripts as results. A text that is none of ours never passes for a message or a number.
  */
 
-/** @throws {RecordCorruptError} naming the key under which something stands that is not ours. */
-export function corrupt(key: string): RecordCorruptError {
-  return new RecordCorruptError(
-    `what stands under "${key}" was not written by tenure, or by a newer one. It is left as it is; move or remove it there.`,
-  );
+/** What to say about something that is not ours. */
+function foreignAt(key: string): string {
+  return `what stands under "${key}" was not written by tenure, or by a newer one. It is left as it is; move or remove it there.`;
 }
 
-export function parsePublish(answer: string): PublishResult {
+function corrupt(key: string): CorruptLog {
+  return { outcome: 'corrupt', detail: foreignAt(key) };
+}
+
+export function parsePublish(answer: string, names: ShardKeys, idKey: () => string): PublishResult {
   const count = Number(answer.slice(1));
   switch (answer[0]) {
     case 'a':
       return { outcome: 'appended', seq: count };
     case 'd':
-      return { outcome: 'duplicate', seq: count };
+      // The id was accepted as something that is no number.
+      return Number.isSafeInteger(count) ? { outcome: 'duplicate', seq: count } : corrupt(idKey());
     case 'g':
       return { outcome: 'gap', lastSeq: count };
-    default:
+    case 'm':
       return { outcome: 'moved' };
+    default:
+      return corrupt(answer === 'xl' ? names.log : answer === 'xk' ? names.keys : idKey());
   }
 }
 
-export function parseInstall(answer: string, ownerKey: string): InstallResult {
+export function parseInstall(answer: string, { owner }: ShardKeys): InstallResult {
   if (answer === '=') return { outcome: 'installed' };
-  return parseStale(answer, ownerKey);
+  return answer.startsWith('!') ? parseStale(answer) : corrupt(owner);
 }
 
-export function parseStep(answer: string, logKey: string, ownerKey: string): StepResult {
-  if (!answer.startsWith('=')) return parseStale(answer, `${logKey}" or "${ownerKey}`);
+export function parseStep(answer: string, { log, owner }: ShardKeys): StepResult {
   // An empty log's answer is by far the most frequent one.
   if (answer === '=0') return { outcome: 'ok', messages: [], acknowledgedCount: 0 };
+  if (answer.startsWith('!')) return parseStale(answer);
+  if (!answer.startsWith('=')) return corrupt(answer === 'xo' ? owner : log);
   const parts = answer.split('\0');
   const messages: StoredMessage[] = [];
   for (let at = 1; at < parts.length; at += partsPerMessage) {
-    messages.push(parseMessage(parts, at, logKey));
+    const message = parseMessage(parts, at);
+    // What follows may be ours, but is behind it.
+    if (message === undefined) return messages.length === 0 ? corrupt(log) : ok(messages, parts);
+    messages.push(message);
   }
-  return { outcome: 'ok', messages, acknowledgedCount: Number(parts[0]?.slice(1)) };
+  return ok(messages, parts);
 }
 
-/** Position, seq, key, id, payload. */
-const partsPerMessage = 5;
-
-function parseMessage(parts: readonly string[], at: number, logKey: string): StoredMessage {
-  const [position, seq, key, id, payload] = parts.slice(at, at + partsPerMessage);
-  const appendedAtMs = Number.parseInt(position ?? '', 10);
-  const isMessage = Number.isSafeInteger(Number(seq)) && appendedAtMs >= 0;
-  if (
-    !isMessage ||
-    position === undefined ||
-    key === undefined ||
-    id === undefined ||
-    payload === undefined
-  )
-    throw corrupt(logKey);
-  return { position, key, seq: Number(seq), id, payload, appendedAtMs };
+function ok(messages: readonly StoredMessage[], [head]: readonly string[]): StepResult {
+  return { outcome: 'ok', messages, acknowledgedCount: Number(head?.slice(1)) };
 }
 
-function parseStale(answer: string, key: string): StaleToken {
-  if (!answer.startsWith('!')) throw corrupt(key);
+/** Nothing, position, seq, key, id, payload. No part of ours is empty, so the first one cannot be one of a message. */
+const partsPerMessage = 6;
+
+function parseMessage(parts: readonly string[], at: number): StoredMessage | undefined {
+  const [gap, position, seq, key, id, payload] = parts.slice(at, at + partsPerMessage);
+  const isMessage = gap === '' && position && seq && key && id && payload;
+  const isWhole = parts[at + partsPerMessage] === undefined || parts[at + partsPerMessage] === '';
+  if (!isMessage || !isWhole || !/^\d{1,16}$/.test(seq)) return undefined;
+  return {
+    position,
+    key,
+    seq: Number(seq),
+    id,
+    payload,
+    appendedAtMs: Number.parseInt(position, 10),
+  };
+}
+
+function parseStale(answer: string): StaleToken {
   return {
     outcome: 'stale',
     installedTerm: answer === '!' ? undefined : Number(answer.slice(1)),
   };
 }
 
-export function parseBacklog(answer: string, shard: number, logKey: string): ShardBacklog {
-  if (answer === 'x') throw corrupt(logKey);
-  const [count, ageMs] = answer.split(' ');
+/** @throws {RecordCorruptError} naming the key under which something stands that is not ours. */
+export function parseBacklog(answer: string, shard: number, { log }: ShardKeys): ShardBacklog {
+  const [count, ageMs] = expectOurs(answer, log).split(' ');
   return {
     shard,
     count: Number(count),
@@ -87,7 +103,25 @@ export function parseBacklog(answer: string, shard: number, logKey: string): Sha
   };
 }
 
-export function parseSeal(answer: string): SealResult {
-  const [lastSeq, drained] = answer.split(' ');
-  return { lastSeq: Number(lastSeq), drained: drained === '1' };
+/** @throws {RecordCorruptError} as {@link parseBacklog}. */
+export function parseSeal(answer: string, { log, keys }: ShardKeys): SealResult {
+  if (answer === 's') return { outcome: 'superseded' };
+  const [lastSeq, drained] = expectOurs(answer, `${log}" or "${keys}`).split(' ');
+  return { outcome: 'sealed', lastSeq: Number(lastSeq), drained: drained === '1' };
+}
+
+/** @throws {RecordCorruptError} as {@link parseBacklog}. */
+export function parseOpen(answer: string, { keys }: ShardKeys): OpenResult {
+  return { outcome: expectOurs(answer, keys) === 's' ? 'superseded' : 'opened' };
+}
+
+/** @throws {RecordCorruptError} as {@link parseBacklog}. */
+export function parseTopic(answer: string, shardCount: number, key: string): TopicResult {
+  const kept = Number(expectOurs(answer, key));
+  return kept === shardCount ? { outcome: 'agreed' } : { outcome: 'differs', shardCount: kept };
+}
+
+function expectOurs(answer: string, key: string): string {
+  if (answer.startsWith('x')) throw new RecordCorruptError(foreignAt(key));
+  return answer;
 }

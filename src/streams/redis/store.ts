@@ -3,6 +3,7 @@ import {
   type DuplicableRedisClient,
   RedisConnection,
   type RedisConnectionEvents,
+  type RedisScript,
   RedisSubscriber,
   redisSource,
 } from '../../drivers/redis/index.js';
@@ -12,6 +13,7 @@ import { type Runtime, realRuntime } from '../../time/index.js';
 import type {
   InstallRequest,
   InstallResult,
+  OpenResult,
   PublishRequest,
   PublishResult,
   SealResult,
@@ -20,6 +22,7 @@ import type {
   StepResult,
   StreamPromises,
   StreamStore,
+  TopicResult,
 } from '../contract.js';
 import {
   checkDedupeWindow,
@@ -29,17 +32,27 @@ import {
   checkPublishes,
   checkSeq,
   checkShard,
+  checkShardCount,
   checkShards,
   checkSteps,
   checkTimeout,
+  checkVersion,
   defaultLargestPayloadBytes,
 } from '../requests.js';
 import { backlogBatch, installBatch, lateAnswer, publishBatch, stepBatch } from './batches.js';
 import { type Batch, runBatch } from './calls.js';
-import { sealScanCount } from './chunks.js';
+import { readCount, sealScanCount } from './chunks.js';
 import { StreamKeys } from './keys.js';
-import { parseBacklog, parseInstall, parsePublish, parseSeal, parseStep } from './replies.js';
-import { openScript, sealScript } from './scripts.js';
+import {
+  parseBacklog,
+  parseInstall,
+  parseOpen,
+  parsePublish,
+  parseSeal,
+  parseStep,
+  parseTopic,
+} from './replies.js';
+import { openScript, sealScript, topicScript } from './scripts.js';
 
 export interface RedisStreamsOptions {
   /** The topic: its logs, numbering and bell are its own. A name, see `validateName`. */
@@ -63,11 +76,8 @@ export interface RedisStreamsOptions {
 export interface RedisStreams extends StreamStore, EventSource<RedisConnectionEvents> {}
 
 /** What the server keeps depends on its configuration, so this names the settings instead of a promise of our own. */
-const promises: StreamPromises = {
-  store: 'redis',
-  durability:
-    'What the server keeps: every acknowledged append with appendfsync always; all but about the last second with everysec; nothing over a restart without a file. A fail-over to a replica may lose the last ones.',
-};
+const durability =
+  'What the server keeps: every acknowledged append with appendfsync always; all but about the last second with everysec; nothing over a restart without a file. A fail-over to a replica may lose the last ones.';
 
 /**
  * A stream store on one Redis server (7.0 or later): one Redis stream per shard that holds its unfinished messages.
@@ -90,9 +100,8 @@ export function redisStreams(
 }
 
 class RedisStreamStore implements RedisStreams {
-  readonly promises = promises;
+  readonly promises: StreamPromises;
   readonly #keys: StreamKeys;
-  readonly #dedupeWindowMs: number;
   readonly #largestPayloadBytes: number;
   readonly #connection: RedisConnection;
   readonly #subscriber: RedisSubscriber;
@@ -101,7 +110,8 @@ class RedisStreamStore implements RedisStreams {
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisStreamsOptions) {
     this.#keys = new StreamKeys(options.namespace ?? 'default', options.topic);
-    this.#dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
+    const dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
+    this.promises = { store: 'redis', durability, dedupeWindowMs };
     this.#largestPayloadBytes = checkLargestPayload(
       options.largestPayloadBytes ?? defaultLargestPayloadBytes,
     );
@@ -123,36 +133,43 @@ class RedisStreamStore implements RedisStreams {
     return this.#events.on(name, listener);
   }
 
+  async describeTopic(shardCount: number, call: CallOptions): Promise<TopicResult> {
+    const { topic } = this.#keys;
+    const answer = await this.#runOne(topicScript, [topic], [checkShardCount(shardCount)], call);
+    return parseTopic(answer, shardCount, topic);
+  }
+
   async publish(requests: readonly PublishRequest[], call: CallOptions): Promise<PublishResult[]> {
     const checked = checkPublishes(requests, this.#largestPayloadBytes);
-    const answers = await this.#run(publishBatch(checked, this.#keys, this.#dedupeWindowMs), call);
-    return answers.map((answer) =>
-      answer === lateAnswer ? { outcome: 'too-late' } : parsePublish(answer),
-    );
+    const batch = publishBatch(checked, this.#keys, this.promises.dedupeWindowMs);
+    return zip(checked, await this.#run(batch, call), ({ shard, key, id }, answer) => {
+      if (answer === lateAnswer) return { outcome: 'too-late' };
+      const names = this.#keys.shard(shard);
+      return parsePublish(answer, names, () => names.id(key, id));
+    });
   }
 
   async install(requests: readonly InstallRequest[], call: CallOptions): Promise<InstallResult[]> {
     const checked = checkInstalls(requests);
     const answers = await this.#run(installBatch(checked, this.#keys), call);
     return zip(checked, answers, ({ shard }, answer) =>
-      parseInstall(answer, this.#keys.shard(shard).owner),
+      parseInstall(answer, this.#keys.shard(shard)),
     );
   }
 
   async step(requests: readonly StepRequest[], call: CallOptions): Promise<StepResult[]> {
     const checked = checkSteps(requests, isPosition);
-    const answers = await this.#run(stepBatch(checked, this.#keys), call);
-    return zip(checked, answers, ({ shard }, answer) => {
-      const { log, owner } = this.#keys.shard(shard);
-      return parseStep(answer, log, owner);
-    });
+    const batch = stepBatch(checked, this.#keys, this.#largestPayloadBytes);
+    return zip(checked, await this.#run(batch, call), ({ shard }, answer) =>
+      parseStep(answer, this.#keys.shard(shard)),
+    );
   }
 
   async backlog(shards: readonly number[], call: CallOptions): Promise<ShardBacklog[]> {
     const checked = checkShards(shards);
     const answers = await this.#run(backlogBatch(checked, this.#keys), call);
     return zip(checked, answers, (shard, answer) =>
-      parseBacklog(answer, shard, this.#keys.shard(shard).log),
+      parseBacklog(answer, shard, this.#keys.shard(shard)),
     );
   }
 
@@ -161,20 +178,23 @@ class RedisStreamStore implements RedisStreams {
     return this.#subscriber.subscribe(this.#keys.bell, (message) => wake(shardOfBell(message)));
   }
 
-  async seal(shard: number, key: string, call: CallOptions): Promise<SealResult> {
-    const { log, keys } = this.#keys.shard(checkShard(shard));
-    const args = [checkKey(key), sealScanCount];
-    const timeoutMs = checkTimeout(call);
-    this.#throwIfClosed();
-    return parseSeal(String(await this.#connection.run(sealScript, [log, keys], args, timeoutMs)));
+  async seal(shard: number, key: string, version: number, call: CallOptions): Promise<SealResult> {
+    const names = this.#keys.shard(checkShard(shard));
+    const scan = [sealScanCount, readCount(this.#largestPayloadBytes)];
+    const args = [checkKey(key), checkVersion(version), ...scan];
+    return parseSeal(await this.#runOne(sealScript, [names.log, names.keys], args, call), names);
   }
 
-  async open(shard: number, key: string, lastSeq: number, call: CallOptions): Promise<void> {
-    const { keys } = this.#keys.shard(checkShard(shard));
-    const args = [checkKey(key), checkSeq(lastSeq, 'lastSeq', 0)];
-    const timeoutMs = checkTimeout(call);
-    this.#throwIfClosed();
-    await this.#connection.run(openScript, [keys], args, timeoutMs);
+  async open(
+    shard: number,
+    key: string,
+    lastSeq: number,
+    version: number,
+    call: CallOptions,
+  ): Promise<OpenResult> {
+    const names = this.#keys.shard(checkShard(shard));
+    const args = [checkKey(key), checkVersion(version), checkSeq(lastSeq, 'lastSeq', 0)];
+    return parseOpen(await this.#runOne(openScript, [names.keys], args, call), names);
   }
 
   async close(): Promise<void> {
@@ -187,6 +207,17 @@ class RedisStreamStore implements RedisStreams {
     const timeoutMs = checkTimeout(call);
     this.#throwIfClosed();
     return runBatch(this.#connection, batch, timeoutMs);
+  }
+
+  async #runOne(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    call: CallOptions,
+  ): Promise<string> {
+    const timeoutMs = checkTimeout(call);
+    this.#throwIfClosed();
+    return String(await this.#connection.run(script, keys, args, timeoutMs));
   }
 
   #throwIfClosed(): void {

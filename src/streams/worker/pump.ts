@@ -159,11 +159,11 @@ export class Pump {
         this.#accept(runner, request, result.messages);
         messageCount += request.acknowledge.length;
         if (request.acknowledge.length > 0) shardCount += 1;
-      } else if (result?.installedTerm === undefined && !this.#reset.has(runner)) {
-        forgotten.push(runner);
-      } else {
-        this.#options.refuse(runner, result?.installedTerm);
+        continue;
       }
+      const installedTerm = result?.outcome === 'stale' ? result.installedTerm : undefined;
+      if (installedTerm === undefined && !this.#reset.has(runner)) forgotten.push(runner);
+      else this.#options.refuse(runner, installedTerm);
     }
     if (messageCount > 0) this.#options.events.emit('handled', { messageCount, shardCount });
     if (forgotten.length > 0) this.#forgotten(forgotten);

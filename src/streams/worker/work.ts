@@ -128,7 +128,9 @@ export class StreamWork implements ShardWork {
     const results = await store.install(requests, { timeoutMs });
     for (const [index, runner] of runners.entries()) {
       const result = results[index];
-      if (result?.outcome !== 'installed') this.#refuse(runner, 'log', result?.installedTerm);
+      if (result?.outcome === 'installed') continue;
+      const installedTerm = result?.outcome === 'stale' ? result.installedTerm : undefined;
+      this.#refuse(runner, 'log', installedTerm);
     }
   }
 

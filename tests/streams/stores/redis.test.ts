@@ -232,12 +232,14 @@ describe('a sealed key behind a long backlog of others', () => {
     const token = await own(store);
     const others = Array.from({ length: 150 }, () => message({ key: 'b' }));
     await store.publish([...others, message({ key: 'a' }), message({ key: 'b' })], call);
-    expect(await store.seal(0, 'a', call)).toEqual({ lastSeq: 1, drained: false });
+    const sealed = { outcome: 'sealed', lastSeq: 1 };
+    expect(await store.seal(0, 'a', 1, call)).toEqual({ ...sealed, drained: false });
     const messages = await read(store, token);
     const finish = async (positions: readonly string[]) => {
       const request = { shard: 0, token, acknowledge: positions, after: undefined, limit: 100 };
       await store.step([request], call);
-      return (await store.seal(0, 'a', call)).drained;
+      const result = await store.seal(0, 'a', 1, call);
+      return result.outcome === 'sealed' && result.drained;
     };
     expect(await finish(messages.map(({ position }) => position))).toBe(false);
     const rest = await read(store, token);

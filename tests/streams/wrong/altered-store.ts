@@ -6,13 +6,14 @@ import type { StreamStore } from '../../../src/streams/contract.js';
 export function altered(honest: StreamStore, parts: Partial<StreamStore>): StreamStore {
   return {
     promises: honest.promises,
+    describeTopic: (shardCount, call) => honest.describeTopic(shardCount, call),
     publish: (requests, call) => honest.publish(requests, call),
     install: (requests, call) => honest.install(requests, call),
     step: (requests, call) => honest.step(requests, call),
     backlog: (shards, call) => honest.backlog(shards, call),
     watch: (wake) => honest.watch(wake),
-    seal: (shard, key, call) => honest.seal(shard, key, call),
-    open: (shard, key, lastSeq, call) => honest.open(shard, key, lastSeq, call),
+    seal: (shard, key, version, call) => honest.seal(shard, key, version, call),
+    open: (shard, key, lastSeq, version, call) => honest.open(shard, key, lastSeq, version, call),
     close: () => honest.close(),
     ...parts,
   };

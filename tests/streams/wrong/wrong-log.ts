@@ -79,8 +79,9 @@ export const wrongLog: readonly WrongStore[] = [
           for (const { acknowledge } of requests) for (const each of acknowledge) gone.add(each);
           return honest.step(requests, call);
         },
-        seal: async (shard, key, call) => {
-          const result = await honest.seal(shard, key, call);
+        seal: async (shard, key, version, call) => {
+          const result = await honest.seal(shard, key, version, call);
+          if (result.outcome !== 'sealed') return result;
           return { ...result, drained: result.drained || gone.size > 0 };
         },
       });

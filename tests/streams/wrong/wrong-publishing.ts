@@ -64,7 +64,7 @@ export const wrongPublishing: readonly WrongStore[] = [
       altered(honest, {
         publish: async (requests, call) => {
           for (const { shard, key, seq } of requests) {
-            if (seq !== undefined) await honest.open(shard, key, seq - 1, call);
+            if (seq !== undefined) await honest.open(shard, key, seq - 1, 0, call);
           }
           return honest.publish(requests, call);
         },

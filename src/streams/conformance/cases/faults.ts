@@ -22,8 +22,9 @@ export const faultCases = [
           timeoutMs,
         }),
         backlog: store.backlog([0], { timeoutMs }),
-        seal: store.seal(0, 'b', { timeoutMs }),
-        open: store.open(0, 'b', 1, { timeoutMs }),
+        seal: store.seal(0, 'b', 1, { timeoutMs }),
+        open: store.open(0, 'b', 1, 1, { timeoutMs }),
+        describeTopic: store.describeTopic(4, { timeoutMs }),
       };
       await Promise.all(
         Object.entries(calls).map(([what, call]) => scene.unanswered(call, timeoutMs, what)),
@@ -137,13 +138,14 @@ export const faultCases = [
 
   defineStreamCase(
     'faults/restart-with-data',
-    'keeps messages, numbers, ids, seals and the installed term over a restart with its data',
+    'keeps messages, numbers, ids, seals, the shard count and the installed term over a restart with its data',
     async (scene) => {
       const store = await scene.connect();
       const message = scene.message('a');
       await scene.append(store, message, scene.message('b'));
       const token = await scene.own(store, 5);
-      await store.seal(0, 'b', scene.call);
+      await scene.seal(store, 'b', 3);
+      await store.describeTopic(4, scene.call);
       await scene.control('restartKeepingData')();
       await scene.answers(store);
 
@@ -156,6 +158,9 @@ export const faultCases = [
       const lower = { shard: 0, token: scene.token(4) };
       const [installed] = await store.install([lower], scene.call);
       assert.deepEqual(installed, { outcome: 'stale', installedTerm: 5 });
+      assert.deepEqual(await store.open(0, 'b', 1, 2, scene.call), { outcome: 'superseded' });
+      const topic = await store.describeTopic(8, scene.call);
+      assert.deepEqual(topic, { outcome: 'differs', shardCount: 4 });
     },
     ['restartKeepingData'],
   ),

@@ -7,9 +7,11 @@ import { logCases } from './log.js';
 import { movingCases } from './moving.js';
 import { ownershipCases } from './ownership.js';
 import { publishCases } from './publish.js';
+import { topicCases } from './topic.js';
 
 /** Every requirement of the stream contract, in the order of its themes. */
 export const streamConformanceCases: readonly StreamConformanceCase[] = [
+  ...topicCases,
   ...publishCases,
   ...ownershipCases,
   ...logCases,

@@ -54,7 +54,7 @@ export const inputCases = [
       const again = await scene.publish(store, ...messages);
       assert.ok(again.every(({ outcome }) => outcome === 'duplicate'));
       for (const text of hostileTexts) {
-        assert.deepEqual(await store.seal(0, text, scene.call), { lastSeq: 1, drained: false });
+        assert.deepEqual(await scene.seal(store, text, 1), { lastSeq: 1, drained: false });
       }
     },
   ),
@@ -118,8 +118,11 @@ export const inputCases = [
       }
       const twice = [1, 1].map((shard) => ({ shard, token }));
       await assert.rejects(store.install(twice, scene.call), OptionError);
-      await assert.rejects(store.open(0, 'a', -1, scene.call), OptionError);
-      await assert.rejects(store.seal(0, '', scene.call), OptionError);
+      await assert.rejects(store.open(0, 'a', -1, 1, scene.call), OptionError);
+      await assert.rejects(store.open(0, 'a', 1, -1, scene.call), OptionError);
+      await assert.rejects(store.seal(0, '', 1, scene.call), OptionError);
+      await assert.rejects(store.seal(0, 'a', 0.5, scene.call), OptionError);
+      await assert.rejects(store.describeTopic(0, scene.call), OptionError);
       await assert.rejects(store.backlog([0], { timeoutMs: 0 }), OptionError);
     },
   ),
