@@ -85,9 +85,17 @@ export class Pins {
     return this.#change((table) => table.beginMove(key, to));
   }
 
-  /** See {@link PinTable.finishMove}. Safe to repeat after any error. @throws as that and {@link load} */
-  finishMove(key: string, to: number): Promise<PinTable> {
-    return this.#change((table) => table.finishMove(key, to));
+  /**
+   * See {@link PinTable.finishMove}. Safe to repeat after any error.
+   *
+   * @param version of the table that the move was carried out under. If another one is stored by now nothing is changed,
+   * and that one is returned. Default: whichever is stored.
+   * @throws as that and {@link load}
+   */
+  finishMove(key: string, to: number, version?: number): Promise<PinTable> {
+    return this.#change((table) =>
+      version === undefined || version === table.version ? table.finishMove(key, to) : table,
+    );
   }
 
   /** Reads, changes and writes if nobody else wrote in between; otherwise again, from what the other wrote. */

@@ -1,13 +1,6 @@
-import {
-  KeyMovingError,
-  OptionError,
-  OutcomeUnknownError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../errors/index.js';
-import type { Pins } from '../shards/index.js';
+import { isTransient, KeyMovingError, OptionError } from '../errors/index.js';
+import type { Pins, PinTable } from '../shards/index.js';
 import { Backoff, elapsedMs, sleep } from '../time/index.js';
-import type { SealResult } from './contract.js';
 import type { Topic } from './topic.js';
 
 export interface MovePinOptions {
@@ -22,6 +15,9 @@ export interface PinMove {
   readonly to: number;
 }
 
+/** What one round of a move came to; `superseded`: a log has seen a newer table than ours. */
+type Round = 'finished' | 'undrained' | 'superseded' | 'unanswered';
+
 /** How often the source is asked whether the key's messages are finished there. */
 const drainPolling = { firstMs: 10, limitMs: 500 };
 
@@ -34,8 +30,12 @@ const drainPolling = { firstMs: 10, limitMs: 500 };
  * meanwhile, for at most their own budget. Every step can be repeated, so a move that was interrupted anywhere, or ran
  * out of time, is completed by calling this again with the same destination; until then the key stays sealed.
  *
- * Move one key from one process at a time. Ids are remembered where they were accepted: a publish whose outcome was
- * unknown *before* the move and that is repeated after it may be appended twice, unless it carries its own `seq`.
+ * Every step carries the version of the table it was decided under, and both the logs and the table refuse a lower one, so
+ * a mover that froze in the middle and was overtaken changes nothing when it wakes. Ids are remembered where they were
+ * accepted: a publish whose outcome was unknown *before* the move and that is repeated after it may be appended twice,
+ * unless it carries its own `seq`.
+ *
+ * Moving a key to where it lives makes sure that it is open there.
  *
  * @param to a shard of the topic, or one beyond its hash range (up to 1,024 of them), which a worker then owns as well.
  * @throws {OptionError} if the topic has no pins, for a bad key or shard, or if the key is on its way elsewhere.
@@ -50,61 +50,59 @@ export async function movePin(
 ): Promise<PinMove> {
   const pins = requirePins(topic);
   const timeoutMs = checkTimeoutMs(options.timeoutMs ?? 30_000);
-  const table = await pins.beginMove(key, to);
-  const pin = table.lookup(key);
-  if (pin?.state !== 'moving') return { key, from: to, to };
-  const { lastSeq } = await drained(topic, key, pin.from, table.version, timeoutMs);
-  // Whoever helped with this move may have finished it, and the key may be sealed again for the next one.
-  if (await isStillMoving(pins, key, to)) {
-    const call = { timeoutMs: topic.attemptTimeoutMs };
-    await topic.store.open(to, key, lastSeq, table.version, call);
-  }
-  await pins.finishMove(key, to);
-  return { key, from: pin.from, to };
-}
-
-/** Seals the key, again and again, until all its messages in the shard are finished. */
-async function drained(
-  topic: Topic,
-  key: string,
-  shard: number,
-  version: number,
-  timeoutMs: number,
-): Promise<{ readonly lastSeq: number }> {
   const { runtime } = topic;
   const startedAt = runtime.now();
   const backoff = new Backoff(runtime, drainPolling);
+  let table = await pins.beginMove(key, to);
+  const from = table.shardOf(key);
   for (;;) {
-    const sealed = await trySeal(topic, key, shard, version);
-    if (sealed?.outcome === 'sealed' && sealed.drained) return sealed;
+    const round = await goOn(topic, pins, table, key, to);
+    if (round === 'finished') return { key, from, to };
     const leftMs = timeoutMs - elapsedMs(startedAt, runtime.now());
-    if (leftMs <= 0) throw notDrained(key, shard, timeoutMs);
+    if (leftMs <= 0) throw notMoved(round, key, table.shardOf(key), timeoutMs);
     await sleep(runtime, Math.min(leftMs, backoff.nextMs()));
+    // Others may have changed the table meanwhile, or finished this very move.
+    if (round === 'superseded') table = await pins.refresh();
   }
+}
+
+/** Seals, opens and finishes, as far as it gets. @throws {OptionError} if the key is not on its way there (any more). */
+async function goOn(
+  topic: Topic,
+  pins: Pins,
+  table: PinTable,
+  key: string,
+  to: number,
+): Promise<Round> {
+  const { version } = table;
+  const call = { timeoutMs: topic.attemptTimeoutMs };
+  if (isThere(table, key, to)) {
+    const opened = await topic.store.open(to, key, 0, version, call);
+    return opened.outcome === 'opened' ? 'finished' : 'superseded';
+  }
+  table.finishMove(key, to);
+  const sealed = await trySeal(topic, key, table.shardOf(key), version);
+  if (sealed?.outcome !== 'sealed') return sealed?.outcome ?? 'unanswered';
+  if (!sealed.drained) return 'undrained';
+  const opened = await topic.store.open(to, key, sealed.lastSeq, version, call);
+  if (opened.outcome === 'superseded') return 'superseded';
+  // Only under the version that the key was sealed and opened with: a later move must be sealed and drained anew.
+  const finished = await pins.finishMove(key, to, version);
+  return isThere(finished, key, to) ? 'finished' : 'superseded';
+}
+
+function isThere(table: PinTable, key: string, to: number): boolean {
+  return table.lookup(key)?.state !== 'moving' && table.shardOf(key) === to;
 }
 
 /** `undefined` if the store gave no answer for now: sealing is repeated anyway. */
-async function trySeal(
-  topic: Topic,
-  key: string,
-  shard: number,
-  version: number,
-): Promise<SealResult | undefined> {
+async function trySeal(topic: Topic, key: string, shard: number, version: number) {
   try {
     return await topic.store.seal(shard, key, version, { timeoutMs: topic.attemptTimeoutMs });
   } catch (error) {
-    const mayPass =
-      error instanceof UnreachableError ||
-      error instanceof OutcomeUnknownError ||
-      error instanceof StoreRefusedError;
-    if (mayPass) return undefined;
+    if (isTransient(error)) return undefined;
     throw error;
   }
-}
-
-async function isStillMoving(pins: Pins, key: string, to: number): Promise<boolean> {
-  const pin = (await pins.refresh()).lookup(key);
-  return pin?.state === 'moving' && pin.to === to;
 }
 
 function requirePins({ name, pins }: Topic): Pins {
@@ -119,7 +117,12 @@ function checkTimeoutMs(timeoutMs: number): number {
   throw new OptionError('timeoutMs', timeoutMs, 'is out of range', 'use 1 and above');
 }
 
-function notDrained(key: string, shard: number, timeoutMs: number): KeyMovingError {
+function notMoved(round: Round, key: string, shard: number, timeoutMs: number): KeyMovingError {
+  if (round === 'superseded') {
+    return new KeyMovingError(
+      `key "${key}" was not moved within ${timeoutMs} ms: a log has seen a newer table of pins than the coordinator has. Either somebody else moves keys at this moment, then repeat the move; or the table was lost or restored from a backup, then restore the newest one.`,
+    );
+  }
   return new KeyMovingError(
     `key "${key}" was not moved: its messages in shard ${shard} were not finished within ${timeoutMs} ms. It stays sealed; make sure that a worker owns the shard and its handler succeeds, then repeat the move.`,
   );

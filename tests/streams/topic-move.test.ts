@@ -4,7 +4,7 @@ import { Pins, shardOf } from '../../src/shards/index.js';
 import { movePin } from '../../src/streams/pin-move.js';
 import type { Topic } from '../../src/streams/topic.js';
 import { sleep } from '../../src/time/index.js';
-import type { TestProcess } from './worker/process.js';
+import { defined, type TestProcess } from './worker/process.js';
 import { Simulation } from './worker/simulation.js';
 
 const shardCount = 8;
@@ -121,6 +121,84 @@ describe('a move of a key', () => {
     for (const member of simulation.running) await runtime.advanceUntil(simulation.leave(member));
   });
 
+  it('that was overtaken while it slept seals nothing', async () => {
+    const { simulation, publisher } = await setUp(1, 0);
+    const { runtime } = simulation.world;
+    const sleeper = (await publisher()).topic;
+    const gate = gateAt(sleeper.store, 'seal');
+    const overtaken = movePin(sleeper, key, extra).catch((error: unknown) => error);
+    await runtime.advance(100);
+    const { topic } = await publisher();
+    await runtime.advanceUntil(movePin(topic, key, extra));
+    await runtime.advanceUntil(movePin(topic, key, home));
+    gate.open();
+    expect(await runtime.advanceUntil(overtaken)).toMatchObject({ option: 'to' });
+    const publish = topic.publish({ key, id: '1', payload: 0 });
+    expect(await runtime.advanceUntil(publish)).toMatchObject({ shard: home });
+  });
+
+  it('that was overtaken while it slept opens nothing', async () => {
+    const { simulation, publisher } = await setUp(1, 0);
+    const { runtime, streams } = simulation.world;
+    const sleeper = (await publisher()).topic;
+    const gate = gateAt(sleeper.store, 'open');
+    const overtaken = movePin(sleeper, key, extra).catch((error: unknown) => error);
+    await runtime.advance(100);
+    const { topic } = await publisher();
+    await runtime.advanceUntil(movePin(topic, key, extra));
+    const nextGate = gateAt(topic.store, 'open');
+    const next = movePin(topic, key, home);
+    await runtime.advance(100);
+    gate.open();
+    expect(await runtime.advanceUntil(overtaken)).toMatchObject({ option: 'to' });
+    const request = { shard: extra, key, id: '1', payload: '0' };
+    expect(streams.log(extra).append(request, streams.time)).toEqual({ outcome: 'moved' });
+    nextGate.open();
+    await runtime.advanceUntil(next);
+  });
+
+  it('that was overtaken while it slept does not finish a later one', async () => {
+    const { simulation, publisher } = await setUp(1, 0);
+    const { runtime } = simulation.world;
+    const sleeper = (await publisher()).topic;
+    const gate = gateAt(defined(sleeper.pins), 'finishMove');
+    const overtaken = movePin(sleeper, key, extra, { timeoutMs: 1_000 }).catch(
+      (error: unknown) => error,
+    );
+    await runtime.advance(100);
+    const { topic } = await publisher();
+    await runtime.advanceUntil(movePin(topic, key, extra));
+    await runtime.advanceUntil(movePin(topic, key, home));
+    await runtime.advanceUntil(topic.publish({ key, id: '1', payload: 0 }));
+    const unfinished = movePin(topic, key, extra, { timeoutMs: 500 });
+    await expect(runtime.advanceUntil(unfinished)).rejects.toBeInstanceOf(KeyMovingError);
+    gate.open();
+    expect(await runtime.advanceUntil(overtaken)).toBeInstanceOf(KeyMovingError);
+    const table = await runtime.advanceUntil(defined(topic.pins).refresh());
+    expect(table.lookup(key)).toEqual({ state: 'moving', from: home, to: extra });
+  });
+
+  it('to where the key is opens it, whoever has sealed it there', async () => {
+    const { simulation, publisher } = await setUp(1, 0);
+    const { runtime } = simulation.world;
+    const { topic } = await publisher();
+    await runtime.advanceUntil(topic.store.seal(home, key, 0, { timeoutMs: 200 }));
+    await runtime.advanceUntil(movePin(topic, key, home));
+    const publish = topic.publish({ key, id: '1', payload: 0 }, { timeoutMs: 500 });
+    expect(await runtime.advanceUntil(publish)).toMatchObject({ shard: home });
+  });
+
+  it('says so when the table of pins is older than the log', async () => {
+    const { simulation, publisher } = await setUp(1, 0);
+    const { runtime } = simulation.world;
+    const { topic } = await publisher();
+    await runtime.advanceUntil(topic.store.seal(home, key, 1_000, { timeoutMs: 200 }));
+    const move = movePin(topic, key, extra, { timeoutMs: 500 }).catch((error: unknown) => error);
+    const error = await runtime.advanceUntil(move);
+    expect(error).toBeInstanceOf(KeyMovingError);
+    expect(String(error)).toContain('newer table of pins');
+  });
+
   it('to where the key is changes nothing', async () => {
     const { simulation, publisher } = await setUp(1, 0);
     const { topic } = await publisher();
@@ -137,6 +215,24 @@ describe('a move of a key', () => {
     await expect(movePin(topic, key, 1)).rejects.toBeInstanceOf(OptionError);
   });
 });
+
+/** Every call of the method waits until the gate is opened, as that of a frozen process would. */
+function gateAt<Target extends object>(
+  target: Target,
+  method: keyof Target & string,
+): { open: () => void } {
+  const methods = target as Record<string, (...parameters: unknown[]) => Promise<unknown>>;
+  const original = methods[method];
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  methods[method] = async (...parameters) => {
+    await opened;
+    return original?.apply(target, parameters);
+  };
+  return { open };
+}
 
 /** The process is gone right after this call was executed. */
 function crashAt(topic: Topic, operation: string, count: number): void {
