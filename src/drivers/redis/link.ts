@@ -39,7 +39,8 @@ export class Link {
   }
 
   /**
-   * Connects and logs in, within `timeoutMs`.
+   * Connects and logs in, within `timeoutMs`. The signal ends the link, also later: between two steps of its opening
+   * nobody else knows of it yet.
    *
    * @throws {UnreachableError} or, if the server turned us away, what `replyError` makes of its answer.
    */
@@ -53,12 +54,12 @@ export class Link {
     const link = new Link(client, source.address, runtime);
     const abort = () => link.end('it was closed here');
     signal.addEventListener('abort', abort);
+    link.onEnd(() => signal.removeEventListener('abort', abort));
     const timer = runtime.setTimer(timeoutMs, () => link.end(`no answer within ${timeoutMs} ms`));
     try {
       await link.#connect(signal);
     } finally {
       timer.cancel();
-      signal.removeEventListener('abort', abort);
     }
     return link;
   }

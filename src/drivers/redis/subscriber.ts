@@ -108,6 +108,7 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
   /** One connection from its opening to its end. */
   async #listen(signal: AbortSignal): Promise<void> {
     const link = await Link.open(this.#source, this.#runtime, this.#connectTimeoutMs, signal);
+    if (signal.aborted) return;
     const ended = new AbortController();
     link.onEnd(() => ended.abort());
     link.onMessage((channel, message) => this.#messages.emit(channel, message));

@@ -8,7 +8,7 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../../src/errors/index.js';
-import { realRuntime } from '../../../src/time/index.js';
+import { realRuntime, sleep } from '../../../src/time/index.js';
 import { FaultProxy } from '../../support/proxy.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
 
@@ -241,6 +241,18 @@ describe('a Redis connection', () => {
     const { outcome, tookMs } = await waiting;
     expect(outcome).toBeInstanceOf(ClosedError);
     expect(tookMs).toBeLessThan(1_000);
+  });
+
+  it('leaves no socket at whatever moment of its opening it is closed', async () => {
+    proxy.down.set({ kind: 'delay', delayMs: 20 });
+    for (let afterMs = 0; afterMs <= 80; afterMs += 5) {
+      const opening = new RedisConnection(redisSource(`redis://127.0.0.1:${proxy.port}`));
+      const waiting = elapsedOf(opening.run(echo, [], ['text'], 10_000));
+      await sleep(realRuntime, afterMs);
+      await opening.close();
+      await waiting;
+    }
+    await expect.poll(() => proxy.connectionCount).toBe(0);
   });
 
   it('knows the server clock anew after a step forward, and goes on at once', async () => {
