@@ -4,6 +4,7 @@ import {
   StoreRefusedError,
   type TenureError,
 } from '../../errors/index.js';
+import { executedInPart } from './script.js';
 
 /**
  * What an error reply of the server means for the request it answers.
@@ -11,7 +12,7 @@ import {
  * - `retry`: not executed, may pass soon. `reconnect`: not executed, we talk to the wrong server.
  * - `refused`: not executed, and trying again at once will not help.
  * - `misconfigured`: not executed until somebody changes the configuration.
- * - `unknown`: the script itself broke off, after what it had already written.
+ * - `unknown`: the script broke off, after what it had already written.
  */
 export type ReplyMeaning = 'retry' | 'reconnect' | 'refused' | 'misconfigured' | 'unknown';
 
@@ -31,6 +32,7 @@ const meanings: Readonly<Record<string, ReplyMeaning>> = {
   MOVED: 'misconfigured',
   ASK: 'misconfigured',
   CROSSSLOT: 'misconfigured',
+  [executedInPart]: 'unknown',
 };
 
 const remedies: Readonly<Record<string, string>> = {
@@ -45,10 +47,21 @@ const remedies: Readonly<Record<string, string>> = {
   ASK: 'This is a node of a Redis Cluster; use a single server.',
 };
 
-/** The server's own word for an error: the first word of an error reply, or `undefined` for any other failure. */
+/** How a server says NOPERM when the command stands in a script; the second is that of 7.0. */
+const deniedInScript = /^ERR (?:ACL failure in script|The user executing the script can't)/;
+
+/**
+ * The server's own word for an error: the first word of an error reply, or `undefined` for any other failure. A right
+ * that is missing is NOPERM, inside a script as well.
+ */
 export function replyCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
-  return /^([A-Z][A-Z0-9]*)(?:\s|$)/.exec(error.message)?.[1] ?? 'ERR';
+  return codeOf(error.message);
+}
+
+function codeOf(reply: string): string {
+  if (deniedInScript.test(reply)) return 'NOPERM';
+  return /^([A-Z][A-Z0-9]*)(?:\s|$)/.exec(reply)?.[1] ?? 'ERR';
 }
 
 export function replyMeaning(error: Error): ReplyMeaning {
@@ -61,6 +74,7 @@ export function replyMeaning(error: Error): ReplyMeaning {
 /** The error to throw for an error reply to `what`. Repeats of the reply only what cannot hold arguments. */
 export function replyError(error: Error, what: string, address: string): TenureError {
   const code = replyCode(error) ?? 'ERR';
+  if (code === executedInPart) return inPartError(error, what, address);
   const remedy = remedies[code] ?? '';
   const meaning = replyMeaning(error);
   if (meaning === 'unknown') {
@@ -74,6 +88,14 @@ export function replyError(error: Error, what: string, address: string): TenureE
   return new StoreRefusedError(
     code,
     `${address} refused ${what} with ${code}; nothing was executed. ${remedy}`.trimEnd(),
+  );
+}
+
+/** Not executed would be a lie for what came before the refusal. */
+function inPartError(error: Error, what: string, address: string): OutcomeUnknownError {
+  const code = codeOf(error.message.slice(executedInPart.length + 1));
+  return new OutcomeUnknownError(
+    `${what} was executed in part: then ${address} answered with ${code}. ${remedies[code] ?? ''}`.trimEnd(),
   );
 }
 

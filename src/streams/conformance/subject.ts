@@ -48,6 +48,11 @@ export interface StreamControls {
   /** Ends every disturbance of this client. */
   heal(store: StreamStore): Promise<void>;
 
+  /** Somebody else appends something of their own to a log. Resolves to how to remove it. */
+  appendForeign(shard: number): Promise<() => Promise<void>>;
+  /** Somebody else writes over what a log knows about its owner and its keys. Resolves to how to undo it. */
+  overwriteState(shard: number): Promise<() => Promise<void>>;
+
   restartKeepingData(): Promise<void>;
   restartLosingData(): Promise<void>;
   /** Steps the wall clock the store reads, forward or back. */

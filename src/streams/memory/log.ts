@@ -1,5 +1,7 @@
+import { RecordCorruptError } from '../../errors/index.js';
 import { type InstalledTerm, judge } from '../../fences/rule.js';
 import type {
+  CorruptLog,
   InstallResult,
   OpenResult,
   PublishRequest,
@@ -29,15 +31,25 @@ export interface LogTime {
   readonly wallMs: number;
 }
 
+/** Stands in the log where somebody else wrote something. */
+interface ForeignEntry {
+  readonly isForeign: true;
+  readonly appendedAtMs: number;
+}
+
+const foreign = 'was not written by tenure. It is left as it is; remove it.';
+const corruptState: CorruptLog = { outcome: 'corrupt', detail: `the state of the log ${foreign}` };
+
 /** One shard's log: its unfinished messages in order, and what it knows about keys, ids and its owner. */
 export class ShardLog {
-  readonly #messages = new Map<number, StoredMessage>();
+  readonly #messages = new Map<number, StoredMessage | ForeignEntry>();
   readonly #keys = new Map<string, KeyState>();
   /** Oldest first, since every id is remembered equally long. */
   readonly #ids = new Map<string, AcceptedId>();
   readonly #dedupeWindowMs: number;
   #lastPosition = 0;
   #owner: InstalledTerm | undefined;
+  #isStateForeign = false;
 
   constructor(dedupeWindowMs: number) {
     this.#dedupeWindowMs = dedupeWindowMs;
@@ -47,12 +59,29 @@ export class ShardLog {
     return this.#messages.size;
   }
 
-  get oldest(): StoredMessage | undefined {
+  get oldest(): { readonly appendedAtMs: number } | undefined {
     return this.#messages.values().next().value;
+  }
+
+  /** Somebody else appends something. Returns how to remove it. */
+  appendForeign(time: LogTime): () => void {
+    this.#lastPosition += 1;
+    const position = this.#lastPosition;
+    this.#messages.set(position, { isForeign: true, appendedAtMs: time.wallMs });
+    return () => void this.#messages.delete(position);
+  }
+
+  /** Somebody else writes over what is known about the owner and the keys. Returns how to undo it. */
+  overwriteState(): () => void {
+    this.#isStateForeign = true;
+    return () => {
+      this.#isStateForeign = false;
+    };
   }
 
   /** Decides, numbers and appends in one step: two publishers can never take one number. */
   append(request: PublishRequest, time: LogTime): PublishResult {
+    if (this.#isStateForeign) return corruptState;
     this.#forgetIds(time.elapsedMs);
     const { key, id, payload } = request;
     const state = this.#key(key);
@@ -82,6 +111,7 @@ export class ShardLog {
   }
 
   install(candidate: InstalledTerm): InstallResult {
+    if (this.#isStateForeign) return corruptState;
     if (judge(this.#owner, candidate) === 'refuse') return this.#stale();
     this.#owner = candidate;
     return { outcome: 'installed' };
@@ -89,6 +119,7 @@ export class ShardLog {
 
   /** The comparison with the owner comes first: a stale one neither removes nor reads. */
   step(request: StepRequest): StepResult {
+    if (this.#isStateForeign) return corruptState;
     const { token } = request;
     const isOwner =
       this.#owner?.term === token.term && this.#owner.holderDigest === token.holder.digest;
@@ -97,7 +128,10 @@ export class ShardLog {
     for (const position of request.acknowledge) {
       if (this.#messages.delete(Number(position))) acknowledgedCount += 1;
     }
-    return { outcome: 'ok', messages: this.#read(request), acknowledgedCount };
+    const messages = this.#read(request);
+    if (messages === undefined)
+      return { outcome: 'corrupt', detail: `an entry of the log ${foreign}` };
+    return { outcome: 'ok', messages, acknowledgedCount };
   }
 
   seal(key: string, version: number): SealResult {
@@ -105,7 +139,7 @@ export class ShardLog {
     if (version < state.version) return { outcome: 'superseded' };
     state.version = version;
     state.isSealed = true;
-    const drained = ![...this.#messages.values()].some((message) => message.key === key);
+    const drained = !this.#holds(key);
     return { outcome: 'sealed', lastSeq: state.lastSeq, drained };
   }
 
@@ -118,17 +152,29 @@ export class ShardLog {
     return { outcome: 'opened' };
   }
 
-  #read({ after, limit }: StepRequest): StoredMessage[] {
+  /** Up to the first foreign entry; nothing if that is the next. */
+  #read({ after, limit }: StepRequest): StoredMessage[] | undefined {
     const messages: StoredMessage[] = [];
     const afterPosition = Number(after ?? 0);
     for (const [position, message] of this.#messages) {
       if (messages.length === limit) break;
-      if (position > afterPosition) messages.push(message);
+      if (position <= afterPosition) continue;
+      if ('isForeign' in message) return messages.length === 0 ? undefined : messages;
+      messages.push(message);
     }
     return messages;
   }
 
+  #holds(key: string): boolean {
+    for (const message of this.#messages.values()) {
+      if ('isForeign' in message) throw new RecordCorruptError(`an entry of the log ${foreign}`);
+      if (message.key === key) return true;
+    }
+    return false;
+  }
+
   #key(key: string): KeyState {
+    if (this.#isStateForeign) throw new RecordCorruptError(corruptState.detail);
     let state = this.#keys.get(key);
     if (state === undefined) {
       state = { lastSeq: 0, isSealed: false, version: 0 };

@@ -92,6 +92,16 @@ export class MemoryStreams {
     this.#events.emit('bell', shard);
   }
 
+  /** For tests: somebody appends something of their own to a log. Returns how to remove it. */
+  appendForeign(shard: number): () => void {
+    return this.log(shard).appendForeign(this.time);
+  }
+
+  /** For tests: somebody writes over what a log knows about its owner and its keys. Returns how to undo it. */
+  overwriteState(shard: number): () => void {
+    return this.log(shard).overwriteState();
+  }
+
   /** For tests: the server restarts. What was connected to it is not any more; without its data, it forgot all. */
   restart(options: { readonly keepData: boolean }): void {
     if (!options.keepData) {

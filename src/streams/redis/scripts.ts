@@ -77,7 +77,7 @@ local function append(shard, key, ownSeq, text, idKey)
     -- A retry of what was accepted here must not be sent on to where the key lives now.
     local known = pcall('GET', idKey)
     if isForeign(known) then return 'xi' end
-    return known and 'd' .. known or 'm'
+    return known and known ~= '' and 'd' .. known or 'm'
   end
   if seq > last + 1 then return 'g' .. lastText end
   local written = number(seq)
@@ -86,7 +86,9 @@ local function append(shard, key, ownSeq, text, idKey)
   if not accepted then
     local known = pcall('GET', idKey)
     if isForeign(known) then return 'xi' end
-    return 'd' .. known
+    if known ~= '' then return 'd' .. known end
+    -- Taken back within the last millisecond.
+    call('SET', idKey, written, 'PX', windowMs)
   end
   local moves = version == '0' and '' or '|' .. version
   local numbered = pcall('HSET', keys, key, written .. moves)
@@ -271,7 +273,9 @@ while left > 0 do
   if isForeign(entries) then return 'x' end
   if #entries == 0 then return last .. ' 1' end
   for _, entry in ipairs(entries) do
-    local owner = entry[2][1] == 'm1' and string.match(entry[2][2], '^%d+%z(.-)%z')
+    local fields = entry[2]
+    local isOurs = fields[1] == 'm1' and #fields == 2
+    local owner = isOurs and string.match(fields[2], '^%d+%z([^%z]+)%z[^%z]+%z[^%z]+$')
     if not owner then return 'x' end
     if owner == key then return last .. ' 0' end
   end

@@ -65,8 +65,14 @@ function controls(
     },
     duplicateRequests: async (store) => linkOf(store).disturb('request', 'duplicate'),
     heal: async (store) => linkOf(store).heal(),
+    appendForeign: async (shard) => promised(state.appendForeign(shard)),
+    overwriteState: async (shard) => promised(state.overwriteState(shard)),
     restartKeepingData: async () => state.restart({ keepData: true }),
     restartLosingData: async () => state.restart({ keepData: false }),
     stepClock: async (stepMs) => runtime.stepWall(stepMs),
   };
+}
+
+function promised(undo: () => void): () => Promise<void> {
+  return async () => undo();
 }

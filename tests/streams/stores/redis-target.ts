@@ -86,6 +86,11 @@ class RedisStreamSubject implements StreamSubject {
     return proxy;
   }
 
+  #key(shard: number, part: string): string {
+    const namespace = this.#namespace.replaceAll('/', '%2F');
+    return `{tenure:${namespace}:orders:s${shard}}:${part}`;
+  }
+
   #controls(): Partial<StreamControls> {
     return {
       hang: async (store) => {
@@ -102,6 +107,25 @@ class RedisStreamSubject implements StreamSubject {
       },
       duplicateRequests: (store) => this.#proxyOf(store).duplicate(),
       heal: async (store) => this.#proxyOf(store).heal(),
+      appendForeign: async (shard) => {
+        const log = this.#key(shard, 'log');
+        const position = await this.#admin.xadd(log, '*', 'm2', 'of another format');
+        return async () => void (await this.#admin.xdel(log, String(position)));
+      },
+      overwriteState: async (shard) => {
+        const keys = ['owner', 'keys'].map((part) => this.#key(shard, part));
+        const undo: (() => Promise<unknown>)[] = [];
+        for (const key of keys) {
+          const aside = `${key}:aside`;
+          const wasThere = (await this.#admin.exists(key)) === 1;
+          if (wasThere) await this.#admin.rename(key, aside);
+          await this.#admin.set(key, 'foreign');
+          undo.push(() => (wasThere ? this.#admin.rename(aside, key) : this.#admin.del(key)));
+        }
+        return async () => {
+          for (const each of undo) await each();
+        };
+      },
       restartKeepingData: () => this.#server.restart({ keepData: true }),
       restartLosingData: () => this.#server.restart({ keepData: false }),
     };

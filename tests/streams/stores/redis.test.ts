@@ -157,34 +157,116 @@ describe('the bell', () => {
 });
 
 describe('something that is not ours under one of our keys', () => {
-  it.each(['log', 'keys'])('refuses a publish as a whole and stays as it is: %s', async (part) => {
-    const store = open();
-    await admin.set(`{tenure:default:orders:s1}:${part}`, 'foreign');
-    const publish = store.publish([message(), message({ shard: 1 })], call);
-    await expect(publish).rejects.toThrow(RecordCorruptError);
-    await expect(publish).rejects.toThrow(`{tenure:default:orders:s1}:${part}`);
-    expect(await admin.get(`{tenure:default:orders:s1}:${part}`)).toBe('foreign');
-    expect(await admin.exists(`${prefix}:log`)).toBe(0);
+  const corrupt = (key: string) => ({
+    outcome: 'corrupt',
+    detail: expect.stringContaining(`"${key}"`),
   });
 
-  it('refuses to install over a text that is no owner', async () => {
+  it.each(['log', 'keys'])(
+    'refuses the publishes of its shard and stays as it is: %s',
+    async (part) => {
+      const store = open();
+      const key = `{tenure:default:orders:s1}:${part}`;
+      await admin.set(key, 'foreign');
+      const batch = [message({ shard: 1 }), message(), message({ shard: 1 })];
+      expect(await store.publish(batch, call)).toEqual([
+        corrupt(key),
+        { outcome: 'appended', seq: 1 },
+        corrupt(key),
+      ]);
+      expect(await admin.get(key)).toBe('foreign');
+      expect(await admin.keys('{tenure:default:orders:s1}:*')).toEqual([key]);
+    },
+  );
+
+  it.each(['foreign', '0x1f', '7|', '7|1-0', '7|2|', '7|2|3', '-1'])(
+    'refuses a state of a key that is none: %s',
+    async (state) => {
+      const store = open();
+      await admin.hset(`${prefix}:keys`, 'a', state);
+      expect(await store.publish([message(), message({ key: 'b' })], call)).toEqual([
+        corrupt(`${prefix}:keys`),
+        { outcome: 'appended', seq: 1 },
+      ]);
+      await expect(store.seal(0, 'a', 9, call)).rejects.toThrow(RecordCorruptError);
+      await expect(store.open(0, 'a', 1, 9, call)).rejects.toThrow(RecordCorruptError);
+      expect(await admin.hget(`${prefix}:keys`, 'a')).toBe(state);
+    },
+  );
+
+  it('refuses a message whose id stands for something else, and spends no number on it', async () => {
     const store = open();
-    await admin.set(`${prefix}:owner`, 'foreign');
-    await expect(own(store)).rejects.toThrow(RecordCorruptError);
-    expect(await admin.get(`${prefix}:owner`)).toBe('foreign');
+    await admin.hset(`${prefix}:id:a:x`, 'field', 'foreign');
+    await admin.set(`${prefix}:id:a:y`, 'foreign');
+    const batch = [message({ id: 'x' }), message({ id: 'y' }), message({ id: 'z' })];
+    expect(await store.publish(batch, call)).toEqual([
+      corrupt(`${prefix}:id:a:x`),
+      corrupt(`${prefix}:id:a:y`),
+      { outcome: 'appended', seq: 1 },
+    ]);
   });
 
-  it('refuses to read a log of another type, or an entry of another form', async () => {
+  it.each(['foreign', '2|7|abc', '1|7', '1|seven|abc'])(
+    'refuses to install or step over a text that is no owner: %s',
+    async (owner) => {
+      const store = open();
+      await admin.set(`${prefix}:owner`, owner);
+      const token = { name: 'orders/shards/0', term: 7, holder: Holder.create('w', realRuntime) };
+      const installed = await store.install([{ shard: 0, token }], call);
+      expect(installed).toEqual([corrupt(`${prefix}:owner`)]);
+      const request = { shard: 0, token, acknowledge: [], after: undefined, limit: 1 };
+      expect(await store.step([request], call)).toEqual([corrupt(`${prefix}:owner`)]);
+      expect(await admin.get(`${prefix}:owner`)).toBe(owner);
+    },
+  );
+
+  const broken: [string, string[]][] = [
+    ['another format', ['m2', '1\0a\0x\x001']],
+    ['two fields', ['m1', '1\0a\0x\x001', 'm2', '1']],
+    ['no number', ['m1', 'no seq']],
+    ['a number that is none', ['m1', '1e3\0a\0x\x001']],
+    ['parts that are missing', ['m1', '5\0k']],
+    ['an empty part', ['m1', '5\0k\0\0{}']],
+    ['parts too many', ['m1', '5\0k\0i\0{}\0{}']],
+  ];
+  it.each(broken)('reads no entry of another form, nor past it: %s', async (_, fields) => {
     const store = open();
     const token = await own(store);
-    await admin.xadd(`${prefix}:log`, '*', 'm2', '1\0a\0x\x001');
-    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
-    await admin.del(`${prefix}:log`);
-    await admin.xadd(`${prefix}:log`, '*', 'm1', 'no seq');
-    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
+    await store.publish([message({ id: 'x' })], call);
+    const position = await admin.xadd(`${prefix}:log`, '*', ...fields);
+    await store.publish([message({ id: 'y' }), message({ id: 'z' })], call);
+    const before = await read(store, token);
+    expect(before.map(({ id }) => id)).toEqual(['x']);
+    const step = async () => {
+      const after = before[0]?.position;
+      return store.step([{ shard: 0, token, acknowledge: [], after, limit: 9 }], call);
+    };
+    expect(await step()).toEqual([corrupt(`${prefix}:log`)]);
+    await expect(store.seal(0, 'other', 1, call)).rejects.toThrow(RecordCorruptError);
+    await admin.xdel(`${prefix}:log`, String(position));
+    const [result] = await step();
+    expect(result?.outcome === 'ok' && result.messages.map(({ id }) => id)).toEqual(['y', 'z']);
+  });
+
+  it('refuses a log of another type', async () => {
+    const store = open();
+    const token = await own(store);
     await admin.set(`${prefix}:log`, 'foreign');
-    await expect(read(store, token)).rejects.toThrow(RecordCorruptError);
+    const request = { shard: 0, token, acknowledge: ['1-1'], after: undefined, limit: 1 };
+    expect(await store.step([request], call)).toEqual([corrupt(`${prefix}:log`)]);
+    const reading = { ...request, acknowledge: [] };
+    expect(await store.step([reading], call)).toEqual([corrupt(`${prefix}:log`)]);
     await expect(store.backlog([0], call)).rejects.toThrow(RecordCorruptError);
+    await expect(store.seal(0, 'a', 1, call)).rejects.toThrow(RecordCorruptError);
+  });
+
+  it('refuses a topic that is described by something else', async () => {
+    const store = open();
+    await admin.set('{tenure:default:orders}:topic', '8');
+    await expect(store.describeTopic(8, call)).rejects.toThrow(RecordCorruptError);
+    await admin.del('{tenure:default:orders}:topic');
+    await admin.hset('{tenure:default:orders}:topic', 'count', '8');
+    await expect(store.describeTopic(8, call)).rejects.toThrow(RecordCorruptError);
   });
 });
 

@@ -24,6 +24,7 @@ export class SharedMemory {
   readonly owners = new Map<number, FencingToken>();
   readonly lastSeqs = new Map<string, number>();
   readonly delivered = new Map<number, string>();
+  readonly versions = new Map<string, number>();
 }
 
 const memories = new WeakMap<MemoryStreams, SharedMemory>();

@@ -5,12 +5,14 @@ import { streamConformanceCases } from '../../../src/streams/conformance/index.j
 import { memoryStreamTarget } from '../stores/memory-target.js';
 import { altered } from './altered-store.js';
 import { wrongLog } from './wrong-log.js';
+import { wrongMoves } from './wrong-moves.js';
 import { wrongOwnership } from './wrong-ownership.js';
 import { wrongPublishing } from './wrong-publishing.js';
 
 /** Each case below is one guard, proved by a store that breaks it. */
 describe('the stream conformance suite rejects a store that', () => {
-  for (const { flaw, rejectedBy, wrap } of [...wrongPublishing, ...wrongOwnership, ...wrongLog]) {
+  const wrongStores = [...wrongPublishing, ...wrongOwnership, ...wrongLog, ...wrongMoves];
+  for (const { flaw, rejectedBy, wrap } of wrongStores) {
     it(`${flaw} (${rejectedBy})`, async () => {
       const conformanceCase = streamConformanceCases.find(({ id }) => id === rejectedBy);
       if (conformanceCase === undefined) throw new Error(`there is no case ${rejectedBy}`);

@@ -2,6 +2,7 @@ import type { StreamConformanceCase } from '../case.js';
 import { backlogCases } from './backlog.js';
 import { bellCases } from './bell.js';
 import { faultCases } from './faults.js';
+import { foreignCases } from './foreign.js';
 import { inputCases } from './inputs.js';
 import { logCases } from './log.js';
 import { movingCases } from './moving.js';
@@ -19,5 +20,6 @@ export const streamConformanceCases: readonly StreamConformanceCase[] = [
   ...bellCases,
   ...movingCases,
   ...inputCases,
+  ...foreignCases,
   ...faultCases,
 ];
