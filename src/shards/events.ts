@@ -8,6 +8,11 @@ export interface ShardWorkerEvents {
   claimed: { readonly shards: readonly OwnedShard[] };
   /** One of the claimed shards had not been given back: its owner's lease had expired. */
   takenOver: Takeover & { readonly shard: number; readonly term: number };
+  /**
+   * The store's terms had fallen below what the resource of this shard has seen (a lost replica, a restored backup, a
+   * flush): the work was refused, and now the shard has a lease whose term is above `above` again.
+   */
+  termHealed: { readonly shard: number; readonly above: number; readonly term: number };
   /** Drained and reserved for a successor. */
   handedOff: { readonly shard: number; readonly term: number; readonly to: string };
   /** Given back without a successor; free for anybody, at the latest when its lease would have expired. */

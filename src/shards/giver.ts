@@ -9,7 +9,7 @@ export interface GiverOptions {
   readonly leases: Leases;
   readonly reserveMs: number;
   readonly successorOf: SuccessorOf;
-  /** The plan has changed and the drained shard stays with us. */
+  /** The plan has changed and the drained shard stays with us, unless its lease has ended meanwhile. */
   readonly keep: (holding: Holding) => void;
   /** The holding ends here; its lease is about to end. `false` if it has ended already. */
   readonly letGo: (holding: Holding) => boolean;
@@ -56,8 +56,10 @@ export class Giver {
   /** Shards that the store still shows as ours after they were given back are released once more. */
   async reconcile(fleet: Fleet): Promise<void> {
     const { coordinator, holder, timing } = this.#options.leases;
+    if (this.#given.size === 0 && this.#expectedWakes.size === 0) return;
+    const records = new Map(fleet.shards.map(({ shard, record }) => [shard, record]));
     const stuck = [...this.#given].flatMap(([shard, { name, term }]) => {
-      const record = fleet.shards.find((sighting) => sighting.shard === shard)?.record;
+      const record = records.get(shard);
       const isOurs = record?.state === 'held' && record.term === term;
       return isOurs && record.holder.equals(holder) ? [{ name, holder, term }] : [];
     });

@@ -26,5 +26,11 @@ export {
   validateShardCount,
 } from './shard-of.js';
 export type { Takeover } from './takeovers.js';
-export { memberLeaseName, type OwnedShard, type ShardWork, shardLeaseName } from './work.js';
+export {
+  memberLeaseName,
+  type OwnedShard,
+  type RefusedShard,
+  type ShardWork,
+  shardLeaseName,
+} from './work.js';
 export { type ShardOwnership, ShardWorker } from './worker.js';

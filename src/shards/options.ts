@@ -6,6 +6,7 @@ import { memberLeaseName, type ShardWork, shardLeaseName } from './work.js';
 
 /** What a worker needs to know of a table of pins; `Pins` is one. */
 export interface ShardPins {
+  readonly group: string;
   readonly shardCount: number;
   /** Shards outside the hash range that pins name. */
   readonly extraShards: readonly number[];
@@ -44,8 +45,9 @@ export type ResolvedShardWorkerOptions = Required<Omit<ShardWorkerOptions, 'pins
 
 const longestReserveMs = 5_000;
 
-/** @throws {OptionError} for a wrong value, or pins of another shard count. */
+/** @throws {OptionError} for a wrong value, or pins of another group or shard count. */
 export function resolveShardWorkerOptions(options: ShardWorkerOptions): ResolvedShardWorkerOptions {
+  validateParts(options ?? {});
   const { leases, group, work, pins } = options;
   const { ttlMs, renewEveryMs } = leases.timing;
   const shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
@@ -56,6 +58,14 @@ export function resolveShardWorkerOptions(options: ShardWorkerOptions): Resolved
       `pins of ${pins.shardCount} shards`,
       'belong to another shard count',
       `load them with the shard count ${shardCount}`,
+    );
+  }
+  if (pins !== undefined && pins.group !== group) {
+    throw new OptionError(
+      'pins',
+      `pins of "${pins.group}"`,
+      'belong to another group',
+      `load them with the group "${group}"`,
     );
   }
   return {
@@ -69,6 +79,24 @@ export function resolveShardWorkerOptions(options: ShardWorkerOptions): Resolved
     drainTimeoutMs: duration('drainTimeoutMs', options.drainTimeoutMs ?? 30_000),
     abortGraceMs: duration('abortGraceMs', options.abortGraceMs ?? 5_000),
   };
+}
+
+function validateParts({ leases, work, pins }: Partial<ShardWorkerOptions>): void {
+  validatePart('leases', leases, ['acquireMany', 'handoffMany'], 'pass a Leases');
+  validatePart('work', work, ['begin', 'drain', 'drop'], 'give it begin, drain and drop');
+  if (pins !== undefined)
+    validatePart('pins', pins, ['refresh'], 'pass what Pins.load() resolves to');
+}
+
+function validatePart(
+  option: string,
+  part: object | undefined,
+  methods: readonly string[],
+  remedy: string,
+): void {
+  const can = (method: string) => typeof Reflect.get(Object(part), method) === 'function';
+  if (!methods.every(can))
+    throw new OptionError(option, part, 'is not what is needed here', remedy);
 }
 
 /** Every name that will be made of the group has to be a name. */

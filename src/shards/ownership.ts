@@ -7,8 +7,9 @@ import { Giver, type SuccessorOf } from './giver.js';
 import { type Holding, Holdings } from './holdings.js';
 import type { ResolvedShardWorkerOptions } from './options.js';
 import { Readiness } from './readiness.js';
+import { Refusals } from './refusals.js';
 import { Takeovers } from './takeovers.js';
-import { type OwnedShard, shardLeaseName } from './work.js';
+import { type OwnedShard, type RefusedShard, shardLeaseName } from './work.js';
 
 export interface OwnershipContext {
   readonly options: ResolvedShardWorkerOptions;
@@ -27,16 +28,19 @@ export class Ownership {
   readonly #holdings: Holdings;
   readonly #giver: Giver;
   readonly #takeovers: Takeovers;
+  readonly #refusals: Refusals;
 
   constructor(context: OwnershipContext) {
     const { leases, work, reserveMs } = context.options;
     this.#context = context;
     this.readiness = new Readiness(leases.runtime);
     this.#takeovers = new Takeovers(leases.runtime);
+    this.#refusals = new Refusals(leases.runtime);
     this.#holdings = new Holdings({
       work,
       onDrained: (holding) => this.#giver.give(holding),
-      onBegun: () => this.readiness.begun(),
+      onBegun: (holdings) => this.#begun(holdings),
+      onRefused: (refused) => this.#refused(refused),
       onBeginFailed: (holdings, error) => this.#beginFailed(holdings, error),
       onDrainFailed: (holding, error) => this.#drainFailed(holding, error),
       onDropFailed: (_holding, error) => context.emitter.emit('error', { error, during: 'drop' }),
@@ -45,7 +49,7 @@ export class Ownership {
       leases,
       reserveMs,
       successorOf: context.successorOf,
-      keep: (holding) => this.#holdings.begin([holding]),
+      keep: (holding) => this.#keep(holding),
       letGo: (holding) => holding.lease.endReason === undefined && this.#holdings.remove(holding),
       onHandedOff: (holding, to, isConfirmed) => this.#handedOff(holding, to, isConfirmed),
       onReleased: (holding) => this.#released(holding, 'no-successor'),
@@ -57,8 +61,14 @@ export class Ownership {
     return this.#holdings.all.filter(({ lease }) => lease.endReason === undefined);
   }
 
-  owns(shard: number): boolean {
-    return this.#holdings.get(shard) !== undefined;
+  /** Whether it may be claimed: not what is owned, nor what waits after it was refused. */
+  mayClaim(shard: number): boolean {
+    return this.#holdings.get(shard) === undefined && !this.#refusals.isPaused(shard);
+  }
+
+  /** Milliseconds until a shard may be claimed that was refused; infinite if there is none. */
+  get refusalPauseMs(): number {
+    return this.#refusals.pauseMs;
   }
 
   /** Whether a wake only tells us what we did ourselves. */
@@ -68,10 +78,12 @@ export class Ownership {
 
   /** What the store shows now: a lease of ours that it gave to somebody else is over, one we gave back is not ours. */
   async observe(fleet: Fleet): Promise<void> {
+    const { holder } = this.#context.options.leases;
     for (const { shard, record } of fleet.shards) {
+      if (record?.state !== 'held' || record.holder.equals(holder)) continue;
+      this.#refusals.othersTerm(shard, record.term);
       const lease = this.#holdings.get(shard)?.lease;
-      if (lease === undefined || record?.state !== 'held') continue;
-      if (record.term > lease.term && !record.holder.equals(lease.holder)) lease.supersede();
+      if (lease !== undefined && record.term > lease.term) lease.supersede();
     }
     this.#takeovers.observe(fleet);
     await this.#giver.reconcile(fleet);
@@ -79,20 +91,27 @@ export class Ownership {
 
   /**
    * Claims shards in one request and begins the work on those that were granted; or, if they are only to pass through,
-   * gives them on. `false` if some were not granted, so that what was known of the fleet is out of date.
+   * gives them on. Those that were refused before are claimed each by itself, above the term that was in the way.
+   * `false` if some were not granted, so that what was known of the fleet is out of date.
    *
    * @throws as `Leases.acquireMany`.
    */
   async claim(shards: readonly number[], options: { readonly passOn: boolean }): Promise<boolean> {
-    if (shards.length === 0) return true;
-    const { leases, group } = this.#context.options;
-    const names = shards.map((shard) => shardLeaseName(group, shard));
-    const outcomes = await leases.acquireMany(names);
-    const granted = shards.flatMap((shard, index) => this.#granted(shard, outcomes[index]));
-    if (options.passOn) this.#holdings.pass(granted);
-    else this.#begin(granted);
-    if (granted.length > 0) this.#tellClaimed(granted);
-    return granted.length === shards.length;
+    const usual = shards.filter((shard) => this.#refusals.above(shard) === undefined);
+    const refused = shards.filter((shard) => this.#refusals.above(shard) !== undefined);
+    let grantedCount = 0;
+    if (usual.length > 0) {
+      const granted = await this.#acquire(usual);
+      this.#take(granted, options.passOn);
+      grantedCount += granted.length;
+    }
+    if (refused.length > 0) {
+      // Not in one request: an absurd term, which leaves no higher one, fails the whole request.
+      const granted = (await Promise.all(refused.map((shard) => this.#acquireAbove(shard)))).flat();
+      this.#take(granted, options.passOn);
+      grantedCount += granted.length;
+    }
+    return grantedCount === shards.length;
   }
 
   /** Ends the work on these shards; each goes to whom the plan names when it is drained. Answers how many are new. */
@@ -119,11 +138,62 @@ export class Ownership {
     this.#context.wake();
   }
 
+  async #acquire(shards: readonly number[], above?: number): Promise<OwnedShard[]> {
+    const { leases, group } = this.#context.options;
+    const names = shards.map((shard) => shardLeaseName(group, shard));
+    const outcomes = await leases.acquireMany(names, above === undefined ? {} : { above });
+    return shards.flatMap((shard, index) => this.#granted(shard, outcomes[index]));
+  }
+
+  /** Never rejects: what cannot be had this way must not keep the other shards waiting. */
+  async #acquireAbove(shard: number): Promise<OwnedShard[]> {
+    const above = this.#refusals.above(shard) ?? 0;
+    try {
+      const granted = await this.#acquire([shard], above);
+      for (const { lease } of granted)
+        this.#context.emitter.emit('termHealed', { shard, above, term: lease.term });
+      if (granted.length === 0) this.#refusals.failed(shard);
+      return granted;
+    } catch (error) {
+      this.#refusals.failed(shard);
+      this.#context.emitter.emit('error', { error, during: 'claim' });
+      return [];
+    }
+  }
+
+  #take(granted: readonly OwnedShard[], passOn: boolean): void {
+    const alive = granted.filter(({ lease }) => lease.endReason === undefined);
+    if (passOn) this.#holdings.pass(alive);
+    else this.#begin(alive);
+    if (alive.length > 0) this.#tellClaimed(alive);
+  }
+
   #granted(shard: number, outcome: AcquireOutcome | undefined): OwnedShard[] {
     if (outcome?.outcome === 'granted') return [{ shard, lease: outcome.lease }];
     if (outcome?.outcome === 'failed')
       this.#context.emitter.emit('error', { error: outcome.error, during: 'claim' });
     return [];
+  }
+
+  #begun(holdings: readonly Holding[]): void {
+    this.readiness.begun();
+    for (const { shard } of holdings) this.#refusals.begun(shard);
+  }
+
+  /**
+   * The term is too low for the resource, whatever the store says. No work has begun, so the name is given back at
+   * once: to the newer owner, or to a lease of ours with a higher term.
+   */
+  #refused({ shard: { shard, lease }, installedTerm }: RefusedShard): void {
+    this.#refusals.refused(shard, installedTerm);
+    lease.supersede();
+    void lease.release();
+  }
+
+  #keep(holding: Holding): void {
+    const { shard, lease } = holding;
+    if (lease.endReason !== undefined || this.#holdings.get(shard) !== holding) return;
+    this.#holdings.begin([holding]);
   }
 
   #begin(shards: readonly OwnedShard[]): void {

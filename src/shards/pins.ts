@@ -1,5 +1,5 @@
 import { type Coordinator, validateName } from '../coordinators/index.js';
-import { StoreRefusedError } from '../errors/index.js';
+import { OptionError, StoreRefusedError } from '../errors/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../time/index.js';
 import { formatPins, parsePins } from './pin-document.js';
 import { PinTable } from './pin-table.js';
@@ -36,6 +36,14 @@ export class Pins {
   #reading: Promise<PinTable> | undefined;
 
   private constructor(options: PinsOptions) {
+    if (typeof options?.coordinator?.readDocument !== 'function') {
+      throw new OptionError(
+        'coordinator',
+        options?.coordinator,
+        'is not a coordinator',
+        'pass what memoryCoordinator() or redisCoordinator(url) returns',
+      );
+    }
     this.group = validateName(options.group, 'group');
     validateName(this.#name, 'group');
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);

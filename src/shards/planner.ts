@@ -92,8 +92,8 @@ export class Planner {
   /** Looking at a few names is faster than looking at the fleet, and between two owners a shard stands still. */
   async #catchHandoffs(woken: readonly string[]): Promise<void> {
     const { group, shardCount } = this.#options;
-    const shards = shardsNamed(woken, group, shardCount).filter(
-      (shard) => !this.ownership.owns(shard),
+    const shards = shardsNamed(woken, group, shardCount).filter((shard) =>
+      this.ownership.mayClaim(shard),
     );
     if (shards.length === 0 || !this.#mayClaim) return;
     this.#step = 'claim';
@@ -144,7 +144,7 @@ export class Planner {
     if (!this.#isLeaving && !this.#mayClaim) return [];
     return fleet.shards
       .filter(({ shard, record }) => {
-        if (this.ownership.owns(shard) || record?.state === 'held') return false;
+        if (!this.ownership.mayClaim(shard) || record?.state === 'held') return false;
         if (record !== undefined && !this.#membership.isSelf(record.to)) return false;
         return this.#isLeaving
           ? record !== undefined
@@ -166,12 +166,14 @@ export class Planner {
   #nextPassMs(fleet: Fleet, wasCurrent: boolean): number {
     const { leases, sweepEveryMs } = this.#options;
     const random = leases.runtime.random();
-    const { pauseMs } = this.ownership.readiness;
+    const { readiness, refusalPauseMs } = this.ownership;
+    const { pauseMs } = readiness;
     return Math.min(
       sweepEveryMs * (0.8 + random * 0.4),
       fleet.foreignExpiryMs + afterExpiryMs + random * expirySpreadMs,
       wasCurrent ? Number.POSITIVE_INFINITY : afterConflictMs * (1 + random),
       pauseMs > 0 ? pauseMs : Number.POSITIVE_INFINITY,
+      refusalPauseMs,
     );
   }
 }

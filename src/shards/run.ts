@@ -1,9 +1,4 @@
-import {
-  ClosedError,
-  OutcomeUnknownError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../errors/index.js';
+import { ClosedError, isTransient } from '../errors/index.js';
 import type { Emitter, Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
@@ -117,7 +112,7 @@ export class Run {
         return await attempt();
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayPass(error)) throw error;
+        if (!isTransient(error)) throw error;
         this.#emitter.emit('error', { error, during: 'register' });
       }
       await sleep(runtime, backoff.nextMs(), signal);
@@ -136,12 +131,4 @@ export class Run {
         throw shardCountMismatch(member.id, member.shardCount, shardCount);
     }
   }
-}
-
-function mayPass(error: unknown): boolean {
-  return (
-    error instanceof UnreachableError ||
-    error instanceof OutcomeUnknownError ||
-    error instanceof StoreRefusedError
-  );
 }

@@ -13,7 +13,7 @@ const loneSurrogate = /\p{Cs}/u;
  * The shard of a key: SHA-1 of its UTF-8 bytes, the first four of them read big-endian, modulo the shard count.
  *
  * The same in every process, release and language; `docs/sharding.md` lists vectors to check another implementation
- * with. The hash only spreads keys, it protects nothing. Pins are looked up before it, see `ShardRouter`.
+ * with. The hash only spreads keys, it protects nothing. Pins are looked up before it, see `Pins.shardOf`.
  *
  * @param key 1 to 512 UTF-8 bytes of well-formed text.
  * @param shardCount A power of two from 1 to 65,536. Default 256.

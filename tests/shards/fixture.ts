@@ -211,6 +211,7 @@ function recordEvents(worker: ShardWorker): FleetProcess['events'] {
   const events: FleetProcess['events'] = {
     claimed: [],
     takenOver: [],
+    termHealed: [],
     handedOff: [],
     released: [],
     lost: [],

@@ -158,7 +158,7 @@ describe('a fleet of shard workers', () => {
   });
 
   it('owns the shards that only pins name, like the others', async () => {
-    const pins = { shardCount: 4, extraShards: [4, 9], refresh: async () => {} };
+    const pins = { group, shardCount: 4, extraShards: [4, 9], refresh: async () => {} };
     const a = fleet.process('a', { worker: { shardCount: 4, pins } });
     await fleet.runtime.advanceUntil(a.worker.start());
     expect(numbersOf(a.worker.owned)).toEqual([0, 1, 2, 3, 4, 9]);
