@@ -11,6 +11,13 @@ import { withDeadline } from './deadline.js';
 import type { Lease, LeaseGrant } from './lease.js';
 import type { LeaseTiming, ResolvedTiming } from './options.js';
 
+/** One name to acquire, with what is particular to it. */
+export interface Wanted {
+  readonly name: string;
+  readonly above?: number;
+  readonly metadata?: string;
+}
+
 export interface AcquireOptions extends LeaseTiming {
   /** The highest term seen at the resource, if the coordinator may have lost its own: the new term is higher. */
   readonly above?: number;
@@ -46,46 +53,37 @@ export class Acquisition {
     this.#options = options;
   }
 
-  /** One outcome per name, in their order. Rejects if the request as a whole had no answer. */
-  async run(
-    names: readonly string[],
-    timing: ResolvedTiming,
-    options: AcquireOptions,
-  ): Promise<AcquireOutcome[]> {
+  /** One outcome for each, in their order. Rejects if the request as a whole had no answer. */
+  async run(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
     const outcomes = new Map<string, AcquireOutcome>();
-    let pending = names;
+    let pending = wanted;
     for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {
-      const answers = await this.#attempt(pending, timing, options);
+      const answers = await this.#attempt(pending, timing);
       for (const [name, answer] of answers) if (answer !== 'too-slow') outcomes.set(name, answer);
-      pending = pending.filter((name) => !outcomes.has(name));
+      pending = pending.filter(({ name }) => !outcomes.has(name));
     }
-    return names.map((name) => outcomes.get(name) ?? failed(tooSlow(name, timing)));
+    return wanted.map(({ name }) => outcomes.get(name) ?? failed(tooSlow(name, timing)));
   }
 
-  async #attempt(
-    names: readonly string[],
-    timing: ResolvedTiming,
-    { above, metadata }: AcquireOptions,
-  ): Promise<Map<string, Answer>> {
+  async #attempt(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<Map<string, Answer>> {
     const { runtime, coordinator, holder } = this.#options;
     const attempt = runtime.randomHex(16);
     const { ttlMs, attemptTimeoutMs } = timing;
-    const extras = {
-      ...(above !== undefined && { above }),
-      ...(metadata !== undefined && { metadata }),
-    };
-    const requests = names.map((name) => ({ name, holder, attempt, ttlMs, ...extras }));
+    const requests = wanted.map((one) => ({ ...one, holder, attempt, ttlMs }));
     const sentAt = runtime.now();
     try {
       const call = coordinator.acquire(requests, { timeoutMs: attemptTimeoutMs });
       const results = await withDeadline(runtime, attemptTimeoutMs * 2, 'an acquisition', call);
-      const grant = { holder, timing, sentAt, metadata };
-      return new Map(names.map((name, index) => [name, this.#answer(name, results[index], grant)]));
+      const answers = new Map<string, Answer>();
+      for (const [index, { name, metadata }] of wanted.entries()) {
+        answers.set(name, this.#answer(name, results[index], { holder, timing, sentAt, metadata }));
+      }
+      return answers;
     } catch (error) {
       if (error instanceof OutcomeUnknownError) {
         // It may have been granted, or still be: take it back, in the background, since nobody here will use it.
         this.#giveBack(
-          names.map((name) => ({ name, holder, attempt })),
+          wanted.map(({ name }) => ({ name, holder, attempt })),
           timing,
         );
       }

@@ -2,6 +2,7 @@ import type { Coordinator, HandoffRequest, ReleaseRequest } from '../coordinator
 import { elapsedMs, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
 import type { Lease } from './lease.js';
+import { TurnBatch } from './turn-batch.js';
 
 /**
  * What still has to be said to the store after a lease has ended, or an acquisition came to nothing.
@@ -16,10 +17,24 @@ export class Afterlife {
   readonly #coordinator: Coordinator;
   readonly #later = new Map<Lease, Timer>();
   readonly #running = new Set<Promise<unknown>>();
+  readonly #releases = new Map<number, TurnBatch<ReleaseRequest, void>>();
 
   constructor(runtime: Runtime, coordinator: Coordinator) {
     this.#runtime = runtime;
     this.#coordinator = coordinator;
+  }
+
+  /** As {@link release}; what is released in one turn travels in one request. */
+  releaseOne(request: ReleaseRequest, timeoutMs: number): Promise<void> {
+    let batch = this.#releases.get(timeoutMs);
+    if (batch === undefined) {
+      batch = new TurnBatch(nameOf, async (requests) => {
+        await this.release(requests, timeoutMs);
+        return [];
+      });
+      this.#releases.set(timeoutMs, batch);
+    }
+    return batch.add(request);
   }
 
   async release(requests: readonly ReleaseRequest[], timeoutMs: number): Promise<void> {
@@ -79,4 +94,8 @@ export class Afterlife {
     this.#running.delete(bounded);
     return result;
   }
+}
+
+function nameOf({ name }: ReleaseRequest): string {
+  return name;
 }

@@ -4,12 +4,19 @@ import {
   Holder,
   type LeaseRecord,
   type ReleaseRequest,
+  validateMetadata,
   validateName,
+  validateTerm,
 } from '../coordinators/index.js';
 import { ClosedError, OptionError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
 import { type Runtime, realRuntime } from '../time/index.js';
-import { type AcquireOptions, type AcquireOutcome, Acquisition } from './acquisition.js';
+import {
+  type AcquireOptions,
+  type AcquireOutcome,
+  Acquisition,
+  type Wanted,
+} from './acquisition.js';
 import { Afterlife } from './afterlife.js';
 import type { EndReason } from './end-reason.js';
 import { Lease, type LeaseGrant, type LeaseHost } from './lease.js';
@@ -22,6 +29,7 @@ import {
   validateHandoff,
 } from './options.js';
 import { type RenewalReport, Renewer } from './renewer.js';
+import { TurnBatch } from './turn-batch.js';
 import { Waiter } from './waiter.js';
 
 export interface LeasesOptions extends LeaseTiming {
@@ -67,6 +75,10 @@ export class Leases implements AsyncDisposable {
   readonly #renewers = new Map<number, Renewer>();
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
+  readonly #gathered = new TurnBatch<Wanted, AcquireOutcome>(
+    ({ name }) => name,
+    (wanted) => this.#acquire(wanted, this.timing),
+  );
   readonly #host: LeaseHost;
   readonly #stopListening: Unsubscribe;
   /** What close has to wait for, and whom it has to wake. */
@@ -141,7 +153,15 @@ export class Leases implements AsyncDisposable {
   ): Promise<AcquireOutcome[]> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     for (const name of names) validateName(name);
-    const acquiring = this.#acquisition.run(names, this.#timingOf(options), options);
+    const particulars = particularsOf(options);
+    return this.#acquire(
+      names.map((name) => ({ name, ...particulars })),
+      this.#timingOf(options),
+    );
+  }
+
+  async #acquire(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
+    const acquiring = this.#acquisition.run(wanted, timing);
     this.#acquiring.add(acquiring);
     try {
       return await acquiring;
@@ -213,9 +233,20 @@ export class Leases implements AsyncDisposable {
   }
 
   async #tryOne(name: string, options: AcquireOptions): Promise<Lease | undefined> {
-    const [outcome] = await this.acquireMany([name], options);
-    if (outcome?.outcome === 'failed') throw outcome.error;
-    return outcome?.outcome === 'granted' ? outcome.lease : undefined;
+    const outcome = await this.#acquireOne(name, options);
+    if (outcome.outcome === 'failed') throw outcome.error;
+    return outcome.outcome === 'granted' ? outcome.lease : undefined;
+  }
+
+  /** Names asked for in one turn travel in one request; so each has to be fit to travel. */
+  async #acquireOne(name: string, options: AcquireOptions): Promise<AcquireOutcome> {
+    if (this.#closing !== undefined) throw new ClosedError('the set of leases');
+    validateName(name);
+    const wanted = { name, ...particularsOf(options) };
+    const timing = this.#timingOf(options);
+    if (timing === this.timing) return this.#gathered.add(wanted);
+    const [outcome] = await this.#acquire([wanted], timing);
+    return outcome as AcquireOutcome;
   }
 
   async #wait(name: string, options: WaitOptions, waitMs: number): Promise<Lease | undefined> {
@@ -236,7 +267,7 @@ export class Leases implements AsyncDisposable {
       pollMs: timing.renewEveryMs,
       watch: (wake) =>
         this.coordinator.watch(groupOf(name), (woken) => (woken ?? name) === name && wake()),
-      attempt: async () => (await this.acquireMany([name], options))[0],
+      attempt: () => this.#acquireOne(name, options),
       confirm: (lease) => this.#confirm(lease),
     });
   }
@@ -284,7 +315,7 @@ export class Leases implements AsyncDisposable {
       recovered: (lease) => this.#emitter.emit('recovered', { lease }),
       ended: (lease, reason) => this.#ended(lease, reason),
       release: (lease) =>
-        this.#afterlife.release([asReleaseRequest(lease)], lease.timing.attemptTimeoutMs),
+        this.#afterlife.releaseOne(asReleaseRequest(lease), lease.timing.attemptTimeoutMs),
       handoff: async (lease, to, reserveMs) => {
         const request = { ...asReleaseRequest(lease), to, reserveMs };
         return (
@@ -320,6 +351,13 @@ export class Leases implements AsyncDisposable {
     if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });
   }
+}
+
+/** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
+function particularsOf({ above, metadata }: AcquireOptions): Omit<Wanted, 'name'> {
+  if (above !== undefined) validateTerm(above, 'above');
+  if (metadata !== undefined) validateMetadata(metadata);
+  return { ...(above !== undefined && { above }), ...(metadata !== undefined && { metadata }) };
 }
 
 function asReleaseRequest({

@@ -27,6 +27,7 @@ export class Renewer {
   readonly #onAttempt: (report: RenewalReport) => void;
   readonly #leases = new Set<Lease>();
   #timer: Timer | undefined;
+  #timerDueAtMs = 0;
   #attempting = false;
   #demanded = false;
   #backoff: Backoff | undefined;
@@ -48,12 +49,13 @@ export class Renewer {
 
   add(lease: Lease): void {
     this.#leases.add(lease);
-    this.#schedule();
+    // What is due later than the timer that is set already will be found by it.
+    if (this.#timer === undefined || dueAtMs(lease) < this.#timerDueAtMs) this.#schedule();
   }
 
   remove(lease: Lease): void {
     this.#leases.delete(lease);
-    if (this.#leases.size === 0) this.#timer?.cancel();
+    if (this.#leases.size === 0) this.#disarm();
   }
 
   /** Renews everything now, or right after the attempt that is under way (which may have been sent too early). */
@@ -63,16 +65,25 @@ export class Renewer {
   }
 
   close(): void {
-    this.#timer?.cancel();
+    this.#disarm();
     this.#leases.clear();
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   #schedule(): void {
     if (this.#attempting) return;
-    this.#timer?.cancel();
+    this.#disarm();
     const delayMs = this.#nextDelayMs();
-    if (delayMs !== undefined)
-      this.#timer = this.#runtime.setTimer(delayMs, () => void this.#attempt());
+    if (delayMs === undefined) return;
+    this.#timerDueAtMs = this.#runtime.now().monotonicMs + delayMs;
+    this.#timer = this.#runtime.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      void this.#attempt();
+    });
   }
 
   #nextDelayMs(): number | undefined {
@@ -165,6 +176,10 @@ function attemptLimitMs(leases: readonly Lease[]): number {
   const timeoutMs = Math.min(...leases.map((lease) => lease.timing.attemptTimeoutMs));
   const longestMs = Math.max(...leases.map((lease) => lease.remainingMs));
   return Math.max(1, Math.min(timeoutMs, longestMs));
+}
+
+function dueAtMs({ anchor, timing }: Lease): number {
+  return anchor.monotonicMs + timing.renewEveryMs;
 }
 
 function dueInMs(lease: Lease, now: Instant): number {

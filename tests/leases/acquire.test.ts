@@ -98,6 +98,68 @@ describe('acquiring', () => {
   });
 });
 
+describe('what is asked for in one turn', () => {
+  it('travels in one request, acquired and released, whoever asked', async () => {
+    const { store, runtime } = createFixture();
+    const inner = memoryCoordinator(store, { runtime });
+    const sizes: string[] = [];
+    const coordinator = override(inner, {
+      acquire: (requests, call) => {
+        sizes.push(`acquire ${requests.length}`);
+        return inner.acquire(requests, call);
+      },
+      release: (requests, call) => {
+        sizes.push(`release ${requests.length}`);
+        return inner.release(requests, call);
+      },
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    const names = Array.from({ length: 64 }, (_, index) => `n${index}`);
+    await Promise.all(names.map(async (name) => (await leases.acquire(name))?.release()));
+    expect(sizes).toEqual(['acquire 64', 'release 64']);
+  });
+
+  it('grants a name asked for twice to the first that asked', async () => {
+    const { process } = createFixture();
+    const { leases } = process('a');
+    const [first, second] = await Promise.all([
+      leases.acquire('payments'),
+      leases.acquire('payments'),
+    ]);
+    expect(first).toBeDefined();
+    expect(second).toBeUndefined();
+  });
+
+  it('fails alone if it is not fit to travel', async () => {
+    const { process } = createFixture();
+    const { leases } = process('a');
+    const answers = await Promise.allSettled([
+      leases.acquire('a//b'),
+      leases.acquire('x', { metadata: 'no json' }),
+      leases.acquire('y', { above: -1 }),
+      leases.acquire('good', { metadata: '{}' }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([
+      'rejected',
+      'rejected',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(await leases.read('good')).toMatchObject({ metadata: '{}' });
+  });
+
+  it('fails together if the request had no answer', async () => {
+    const { process } = createFixture();
+    const { leases, link } = process('a');
+    link.cut();
+    const answers = await Promise.allSettled([leases.acquire('x'), leases.acquire('y')]);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual([
+      'TENURE_UNREACHABLE',
+      'TENURE_UNREACHABLE',
+    ]);
+  });
+});
+
 describe('waiting', () => {
   it('takes a name as soon as it is released', async () => {
     const { process, runtime } = createFixture();
