@@ -53,5 +53,6 @@ export function addressOf(url: string): string {
   // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
   if (!URL.canParse(url)) return 'something that is not a URL';
   const { protocol, host, pathname } = new URL(url);
-  return host === '' ? protocol : `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
+  if (host === '') return protocol;
+  return `${protocol}//${host}${/^\/[\w-]+$/.test(pathname) ? pathname : ''}`;
 }

@@ -69,16 +69,21 @@ function memoryStores(): Stores {
 }
 
 async function redisStores(url: string, namespace: string): Promise<Stores> {
-  const [{ redisCoordinator }, { redisStreams }, { eraseNamespace }] = await Promise.all([
-    import('../coordinators/redis/index.js'),
-    import('../streams/redis/index.js'),
-    import('../coordinators/redis/erase.js'),
-  ]);
+  const [{ redisCoordinator }, { redisStreams }, { eraseLeases }, { eraseStreams }] =
+    await Promise.all([
+      import('../coordinators/redis/index.js'),
+      import('../streams/redis/index.js'),
+      import('../coordinators/redis/erase.js'),
+      import('../streams/redis/erase.js'),
+    ]);
   return {
     address: addressOf(url),
     isLocal: false,
     openCoordinator: () => redisCoordinator(url, { namespace }),
     openStreams: (topic) => redisStreams(url, { namespace, topic }),
-    erase: () => eraseNamespace(url, namespace),
+    async erase() {
+      await eraseStreams(url, namespace);
+      await eraseLeases(url, namespace);
+    },
   };
 }

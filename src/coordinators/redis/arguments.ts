@@ -1,14 +1,9 @@
+import type { ScriptCall } from '../../drivers/redis/index.js';
 import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
 import { groupNames, type RedisKeys } from './keys.js';
 import { leasePrefix } from './record.js';
 import { indexTtls } from './scripts.js';
-
-/** Keys and arguments of one run of a script, in the order that its heading in `scripts.ts` gives. */
-export interface ScriptCall {
-  readonly keys: string[];
-  readonly args: (string | number)[];
-}
 
 /** Redis counts whole milliseconds; a lease must not end before its ttl. */
 const whole = Math.ceil;

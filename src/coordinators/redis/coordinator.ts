@@ -1,11 +1,9 @@
 import {
   type DuplicableRedisClient,
-  RedisConnection,
   type RedisConnectionEvents,
-  RedisSubscriber,
-  redisSource,
+  RedisSession,
 } from '../../drivers/redis/index.js';
-import { ClosedError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
+import { StoreRefusedError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { type Runtime, realRuntime } from '../../time/index.js';
 import type {
@@ -107,26 +105,20 @@ export function redisCoordinator(
 class SingleRedisCoordinator implements RedisCoordinator {
   readonly promises = redisPromises;
   readonly #keys: RedisKeys;
-  readonly #connection: RedisConnection;
-  readonly #subscriber: RedisSubscriber;
+  readonly #session: RedisSession;
   readonly #freshness: IndexFreshness;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
-  #closed = false;
 
   constructor(
     urlOrClient: string | URL | DuplicableRedisClient,
     { namespace = 'default', runtime = realRuntime, connectTimeoutMs }: RedisCoordinatorOptions,
   ) {
     this.#keys = new RedisKeys(namespace);
-    const source = redisSource(urlOrClient);
-    const options = { runtime, ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) };
-    this.#connection = new RedisConnection(source, options);
-    this.#subscriber = new RedisSubscriber(source, options);
+    const what = 'the Redis coordinator';
+    this.#session = new RedisSession(what, urlOrClient, { runtime, connectTimeoutMs });
     this.#freshness = new IndexFreshness(runtime);
-    this.#connection.on('connected', (event) => this.#events.emit('connected', event));
-    this.#connection.on('disconnected', (event) => this.#events.emit('disconnected', event));
-    this.#connection.on('warning', (event) => this.#events.emit('warning', event));
-    this.#subscriber.on('warning', (event) => this.#events.emit('warning', event));
+    for (const name of ['connected', 'disconnected', 'warning'] as const)
+      this.#session.on(name, (event) => this.#events.emit(name, event));
   }
 
   on<Name extends keyof RedisCoordinatorEvents>(
@@ -143,7 +135,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const { keys, args } = acquireCall(this.#keys, checked);
     let reply: unknown;
     try {
-      reply = await this.#connection.run(acquireScript, keys, args, timeoutMs);
+      reply = await this.#session.connection.run(acquireScript, keys, args, timeoutMs);
     } catch (error) {
       if (!(error instanceof StoreRefusedError && error.storeCode === tooLateCode)) throw error;
       return checked.map(() => ({ outcome: 'too-late' }));
@@ -166,7 +158,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     if (checked.length === 0) return [];
     const stale = this.#freshness.stale(checked.map(({ name }) => name));
     const { keys, args } = renewCall(this.#keys, checked, stale);
-    const reply = await this.#connection.run(renewScript, keys, args, timeoutMs);
+    const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
     for (const [index, { name, ttlMs }] of checked.entries()) {
       if (results[index]?.outcome !== 'renewed') this.#freshness.forget(name);
@@ -189,7 +181,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
   ): Promise<EndResult[]> {
     if (requests.length === 0) return [];
     const { keys, args } = endCall(this.#keys, requests);
-    const reply = await this.#connection.run(endScript, keys, args, timeoutMs);
+    const reply = await this.#session.connection.run(endScript, keys, args, timeoutMs);
     for (const { name } of requests) this.#freshness.forget(name);
     return answerEnd(reply);
   }
@@ -199,7 +191,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
     const keys = checked.map((name) => this.#keys.lease(name));
-    const reply = await this.#connection.run(readScript, keys, [keys.length], timeoutMs);
+    const reply = await this.#session.connection.run(readScript, keys, [keys.length], timeoutMs);
     return (reply as RecordReply[]).map(([text, remainingMs], index) => {
       const name = checked[index] as string;
       if (text === null) return undefined;
@@ -211,8 +203,8 @@ class SingleRedisCoordinator implements RedisCoordinator {
 
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
     const indexKey = this.#keys.group(checkGroup(group));
-    const leftMs = this.#connection.budget(checkTimeout(call));
-    const members = await this.#connection.run(membersScript, [indexKey], [], leftMs());
+    const leftMs = this.#session.connection.budget(checkTimeout(call));
+    const members = await this.#session.connection.run(membersScript, [indexKey], [], leftMs());
     if (members === null) throw badRecord(`the index of group "${group}"`);
     const names = (members as string[]).sort();
     const records: LeaseRecord[] = [];
@@ -230,7 +222,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
   ): Promise<LeaseRecord[]> {
     const keys = [...names.map((name) => this.#keys.lease(name)), indexKey];
     const args = [names.length, ...names];
-    const reply = await this.#connection.run(readScript, keys, args, timeoutMs);
+    const reply = await this.#session.connection.run(readScript, keys, args, timeoutMs);
     return (reply as RecordReply[]).flatMap(([text, remainingMs], index) => {
       const name = names[index] as string;
       if (text === null) return [];
@@ -242,18 +234,23 @@ class SingleRedisCoordinator implements RedisCoordinator {
   }
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
-    this.#throwIfClosed();
-    return this.#subscriber.subscribe(this.#keys.wake(checkGroup(group)), wake);
+    this.#session.throwIfClosed();
+    return this.#session.subscriber.subscribe(this.#keys.wake(checkGroup(group)), wake);
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {
-    this.#throwIfClosed();
+    this.#session.throwIfClosed();
     return this.#events.on('disconnected', lost);
   }
 
   async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
     const key = this.#keys.document(validateName(name));
-    const reply = await this.#connection.run(readDocumentScript, [key], [], checkTimeout(call));
+    const reply = await this.#session.connection.run(
+      readDocumentScript,
+      [key],
+      [],
+      checkTimeout(call),
+    );
     if (reply === 'corrupt') throw badDocument(name);
     return answerDocument(reply);
   }
@@ -268,17 +265,12 @@ class SingleRedisCoordinator implements RedisCoordinator {
     checkDocument(text, expectedVersion);
     const args = [expectedVersion, text];
     const timeoutMs = checkTimeout(call);
-    const reply = await this.#connection.run(writeDocumentScript, [key], args, timeoutMs);
+    const reply = await this.#session.connection.run(writeDocumentScript, [key], args, timeoutMs);
     return answerWrite(name, reply);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([this.#connection.close(), this.#subscriber.close()]);
+    await this.#session.close();
     this.#events.removeAll();
-  }
-
-  #throwIfClosed(): void {
-    if (this.#closed) throw new ClosedError('the Redis coordinator');
   }
 }

@@ -1,5 +1,14 @@
 import { encodeName, groupOf, validateName } from '../names.js';
 
+/** Matches the keys of a namespace's leases, and no others: an encoded name holds nothing that means something to it. */
+export function leaseKeysPattern(namespace: string): string {
+  return `${prefixOf(namespace)}:*`;
+}
+
+function prefixOf(namespace: string): string {
+  return `{tenure:${encodeName(validateName(namespace, 'namespace'))}}`;
+}
+
 const rememberedCount = 4_096;
 
 /**
@@ -13,7 +22,7 @@ export class RedisKeys {
 
   /** @throws {OptionError} if the namespace is not a name. */
   constructor(namespace: string) {
-    this.#prefix = `{tenure:${encodeName(validateName(namespace, 'namespace'))}}`;
+    this.#prefix = prefixOf(namespace);
   }
 
   /** String: the highest term the namespace ever granted. */

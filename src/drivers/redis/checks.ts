@@ -9,8 +9,11 @@ export interface RedisFacts {
   /** 0: without limit. */
   readonly maxmemoryBytes: number;
   readonly maxmemoryPolicy: string;
-  /** Whether an append-only file is kept; how often it reaches the disk, INFO does not say. */
-  readonly appendOnlyFile: boolean;
+  /**
+   * Whether an append-only file is kept; how often it reaches the disk, INFO does not say. `undefined` if it does not
+   * say that either.
+   */
+  readonly appendOnlyFile: boolean | undefined;
   /** Whether the last write to that file and the last snapshot went well. */
   readonly persistenceHealthy: boolean;
 }
@@ -32,7 +35,7 @@ export function parseFacts(info: string): RedisFacts {
     role: field('role'),
     maxmemoryBytes: Number(field('maxmemory') || 0),
     maxmemoryPolicy: field('maxmemory_policy'),
-    appendOnlyFile: field('aof_enabled') === '1',
+    appendOnlyFile: fields.has('aof_enabled') ? field('aof_enabled') === '1' : undefined,
     persistenceHealthy:
       field('aof_last_write_status') !== 'err' && field('rdb_last_bgsave_status') !== 'err',
   };
@@ -63,4 +66,20 @@ export function assertUsable(facts: RedisFacts, address: string): void {
       `${address} may evict live leases: maxmemory is ${facts.maxmemoryBytes} bytes and maxmemory-policy is ${facts.maxmemoryPolicy}. Set maxmemory-policy to noeviction.`,
     );
   }
+}
+
+/** What a person should know about a server that is usable: what it may lose. */
+export function durabilityWarnings(facts: RedisFacts): string[] {
+  const warnings: string[] = [];
+  if (facts.appendOnlyFile === false) {
+    warnings.push(
+      'it keeps no append-only file, so leases, terms and messages are gone when it restarts (those written since its last snapshot, if it takes any): set appendonly yes and appendfsync always',
+    );
+  }
+  if (!facts.persistenceHealthy) {
+    warnings.push(
+      'its last write to the append-only file or its last snapshot failed, so what it holds may not survive a restart: look into its log',
+    );
+  }
+  return warnings;
 }

@@ -98,7 +98,8 @@ function sourceFromUrl(text: string): RedisSource {
 function sourceFromClient(client: DuplicableRedisClient): RedisSource {
   const remedy = 'pass a redis:// URL or an ioredis client of a single server';
   if (typeof client?.duplicate !== 'function')
-    throw new OptionError('client', client, 'is not an ioredis client', remedy);
+    // Whatever it is may hold a password, so the error does not carry it.
+    throw new OptionError('client', typeof client, 'is not an ioredis client', remedy);
   if (client.isCluster) throw new OptionError('client', 'a Cluster', 'is not supported', remedy);
   const { host = 'localhost', port = 6379, path, db = 0 } = client.options ?? {};
   return {
@@ -119,24 +120,36 @@ interface ConnectionOptions {
 
 /** Reads the URL here, since ioredis takes any parameter of a URL for an option, unsafe ones included. */
 function connectionOptions(text: string): ConnectionOptions {
-  const remedy = 'use redis://[user:password@]host[:port][/database], or rediss:// for TLS';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol))
-    throw new OptionError('url', text, 'is not a Redis URL', remedy);
-  if (url.search !== '' || url.hash !== '')
-    throw new OptionError('url', text, 'has parameters, which are not read', remedy);
+    throw badUrl('is not a Redis URL');
+  if (url.search !== '' || url.hash !== '') throw badUrl('has parameters, which are not read');
   const database = url.pathname.replace(/^\//, '');
-  if (!/^\d{0,5}$/.test(database))
-    throw new OptionError('url', text, 'names a database that is not a number', remedy);
+  if (!/^\d{0,5}$/.test(database)) throw badUrl('names a database that is not a number');
   return {
     // The brackets of an IPv6 address belong to the URL, not to the address.
     host: url.hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost',
     port: url.port === '' ? 6379 : Number(url.port),
     db: Number(database),
-    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
-    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    ...(url.username === '' ? {} : { username: decode(url.username) }),
+    ...(url.password === '' ? {} : { password: decode(url.password) }),
     ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
   };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw badUrl('has a % in its user or password that encodes nothing');
+  }
+}
+
+/** The URL is a secret, so an error shows none of it: a misplaced `@`, `/` or `#` moves the password anywhere. */
+function badUrl(problem: string): OptionError {
+  const remedy =
+    'use redis://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded; rediss:// for TLS';
+  return new OptionError('url', 'hidden', problem, remedy);
 }
 
 type RedisConstructor = new (options: object) => RedisClient;

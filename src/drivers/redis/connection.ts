@@ -9,17 +9,18 @@ import {
 } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
-import { assertUsable, parseFacts, type RedisFacts } from './checks.js';
+import { assertUsable, durabilityWarnings, parseFacts, type RedisFacts } from './checks.js';
 import type { RedisSource } from './client.js';
+import { checkConnectTimeout } from './connect-timeout.js';
 import { replyCode, replyError, replyMeaning } from './errors.js';
 import { Link } from './link.js';
 import { Retries } from './retries.js';
 import type { RedisScript } from './script.js';
 
 export interface RedisConnectionOptions {
-  readonly runtime?: Runtime;
+  readonly runtime?: Runtime | undefined;
   /** How long connecting, logging in and checking the server may take together. Default 2,000 ms. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
 }
 
 export interface RedisConnectionEvents {
@@ -55,11 +56,13 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   /** Why the last attempt to connect failed; `undefined` after a success. */
   #failure: TenureError | undefined;
   #nextAttemptAtMs = 0;
+  /** What was said about the server when it was last looked at. */
+  #warnings: readonly string[] = [];
 
   constructor(source: RedisSource, options: RedisConnectionOptions = {}) {
     this.#source = source;
     this.#runtime = options.runtime ?? realRuntime;
-    this.#connectTimeoutMs = options.connectTimeoutMs ?? 2_000;
+    this.#connectTimeoutMs = checkConnectTimeout(options.connectTimeoutMs);
     this.#backoff = new Backoff(this.#runtime, { firstMs: 50, limitMs: 1_000 });
   }
 
@@ -215,12 +218,22 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       this.#backoff.reset();
       this.#nextAttemptAtMs = this.#nowMs() + shortestLinkMs;
       this.#events.emit('connected', { address: this.address, facts });
+      if (facts !== undefined) this.#warnOf(facts);
     } catch (error) {
       link.end('the server was not accepted');
       throw replyCode(error) === undefined
         ? error
         : replyError(error as Error, 'the first question', this.address);
     }
+  }
+
+  /** Once for each state of the server, not at every connect. */
+  #warnOf(facts: RedisFacts): void {
+    const warnings = durabilityWarnings(facts);
+    const isNew = (warning: string) => !this.#warnings.includes(warning);
+    const fresh = warnings.filter(isNew);
+    this.#warnings = warnings;
+    for (const message of fresh) this.#events.emit('warning', { address: this.address, message });
   }
 
   #infoDenied(error: Error): undefined {

@@ -10,7 +10,15 @@ export {
   type RedisConnectionEvents,
   type RedisConnectionOptions,
 } from './connection.js';
-export { defineScript, executedInPart, foreign, type RedisScript } from './script.js';
+export { eraseKeys } from './erase.js';
+export {
+  defineScript,
+  executedInPart,
+  foreign,
+  type RedisScript,
+  type ScriptCall,
+} from './script.js';
+export { RedisSession, type RedisSessionOptions } from './session.js';
 export {
   type ChannelListener,
   RedisSubscriber,

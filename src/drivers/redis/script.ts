@@ -8,6 +8,12 @@ export interface RedisScript {
   readonly sha: string;
 }
 
+/** Keys and arguments of one run of a script, in the order that its heading gives. */
+export interface ScriptCall {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
 /**
  * Wraps the body of a script with what all of ours share.
  *

@@ -2,13 +2,14 @@ import { TenureError, UnreachableError } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
 import type { RedisSource } from './client.js';
+import { checkConnectTimeout } from './connect-timeout.js';
 import { replyCode, replyError } from './errors.js';
 import { Link } from './link.js';
 
 export interface RedisSubscriberOptions {
-  readonly runtime?: Runtime;
+  readonly runtime?: Runtime | undefined;
   /** How long connecting and subscribing may take, and an answer to a heartbeat. Default 2,000 ms. */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /** A socket that is silently dead is noticed within this plus `connectTimeoutMs`. Default 5,000 ms. */
   readonly heartbeatMs?: number;
 }
@@ -46,7 +47,7 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
   constructor(source: RedisSource, options: RedisSubscriberOptions = {}) {
     this.#source = source;
     this.#runtime = options.runtime ?? realRuntime;
-    this.#connectTimeoutMs = options.connectTimeoutMs ?? 2_000;
+    this.#connectTimeoutMs = checkConnectTimeout(options.connectTimeoutMs);
     this.#heartbeatMs = options.heartbeatMs ?? 5_000;
     this.#backoff = new Backoff(this.#runtime, { firstMs: 100, limitMs: 5_000 });
   }

@@ -1,11 +1,5 @@
-import type { RedisConnection, RedisScript } from '../../drivers/redis/index.js';
+import type { RedisConnection, RedisScript, ScriptCall } from '../../drivers/redis/index.js';
 import { OutcomeUnknownError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
-
-/** Keys and arguments of one script call. */
-export interface ScriptCall {
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
-}
 
 /** One batch, cut into the pieces that one script call each may carry. */
 export interface Batch<Item> {

@@ -12,6 +12,11 @@ export interface ShardKeys {
   id(key: string, id: string): string;
 }
 
+/** Matches the keys of all topics of a namespace, and no others. */
+export function streamKeysPattern(namespace: string): string {
+  return `{tenure:${encodeName(validateName(namespace, 'namespace'))}:*`;
+}
+
 /** Where a topic keeps its things. No text of a user stands in a key unless it is encoded. */
 export class StreamKeys {
   /** Channel: each message is the number of a shard whose log was empty. */

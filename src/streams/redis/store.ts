@@ -1,15 +1,12 @@
 import type { CallOptions } from '../../coordinators/index.js';
 import {
   type DuplicableRedisClient,
-  RedisConnection,
   type RedisConnectionEvents,
   type RedisScript,
-  RedisSubscriber,
-  redisSource,
+  RedisSession,
 } from '../../drivers/redis/index.js';
-import { ClosedError } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
-import { type Runtime, realRuntime } from '../../time/index.js';
+import type { EventSource, Unsubscribe } from '../../events/index.js';
+import type { Runtime } from '../../time/index.js';
 import type {
   InstallRequest,
   InstallResult,
@@ -103,10 +100,7 @@ class RedisStreamStore implements RedisStreams {
   readonly promises: StreamPromises;
   readonly #keys: StreamKeys;
   readonly #largestPayloadBytes: number;
-  readonly #connection: RedisConnection;
-  readonly #subscriber: RedisSubscriber;
-  readonly #events = new Emitter<RedisConnectionEvents>();
-  #isClosed = false;
+  readonly #session: RedisSession;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisStreamsOptions) {
     this.#keys = new StreamKeys(options.namespace ?? 'default', options.topic);
@@ -115,22 +109,14 @@ class RedisStreamStore implements RedisStreams {
     this.#largestPayloadBytes = checkLargestPayload(
       options.largestPayloadBytes ?? defaultLargestPayloadBytes,
     );
-    const source = redisSource(urlOrClient);
-    const { runtime = realRuntime, connectTimeoutMs } = options;
-    const shared = { runtime, ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }) };
-    this.#connection = new RedisConnection(source, shared);
-    this.#subscriber = new RedisSubscriber(source, shared);
-    this.#connection.on('connected', (event) => this.#events.emit('connected', event));
-    this.#connection.on('disconnected', (event) => this.#events.emit('disconnected', event));
-    this.#connection.on('warning', (event) => this.#events.emit('warning', event));
-    this.#subscriber.on('warning', (event) => this.#events.emit('warning', event));
+    this.#session = new RedisSession('the Redis stream store', urlOrClient, options);
   }
 
   on<Name extends keyof RedisConnectionEvents>(
     name: Name,
     listener: (event: RedisConnectionEvents[Name]) => void,
   ): Unsubscribe {
-    return this.#events.on(name, listener);
+    return this.#session.on(name, listener);
   }
 
   async describeTopic(shardCount: number, call: CallOptions): Promise<TopicResult> {
@@ -174,8 +160,10 @@ class RedisStreamStore implements RedisStreams {
   }
 
   watch(wake: (shard: number | undefined) => void): Unsubscribe {
-    this.#throwIfClosed();
-    return this.#subscriber.subscribe(this.#keys.bell, (message) => wake(shardOfBell(message)));
+    this.#session.throwIfClosed();
+    return this.#session.subscriber.subscribe(this.#keys.bell, (message) =>
+      wake(shardOfBell(message)),
+    );
   }
 
   async seal(shard: number, key: string, version: number, call: CallOptions): Promise<SealResult> {
@@ -198,15 +186,13 @@ class RedisStreamStore implements RedisStreams {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([this.#connection.close(), this.#subscriber.close()]);
-    this.#events.removeAll();
+    await this.#session.close();
   }
 
   #run<Item>(batch: Batch<Item>, call: CallOptions): Promise<string[]> {
     const timeoutMs = checkTimeout(call);
-    this.#throwIfClosed();
-    return runBatch(this.#connection, batch, timeoutMs);
+    this.#session.throwIfClosed();
+    return runBatch(this.#session.connection, batch, timeoutMs);
   }
 
   async #runOne(
@@ -216,12 +202,8 @@ class RedisStreamStore implements RedisStreams {
     call: CallOptions,
   ): Promise<string> {
     const timeoutMs = checkTimeout(call);
-    this.#throwIfClosed();
-    return String(await this.#connection.run(script, keys, args, timeoutMs));
-  }
-
-  #throwIfClosed(): void {
-    if (this.#isClosed) throw new ClosedError('the Redis stream store');
+    this.#session.throwIfClosed();
+    return String(await this.#session.connection.run(script, keys, args, timeoutMs));
   }
 }
 

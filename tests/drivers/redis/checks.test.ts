@@ -1,10 +1,13 @@
+import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseFacts } from '../../../src/drivers/redis/checks.js';
+import { durabilityWarnings, parseFacts } from '../../../src/drivers/redis/checks.js';
 import {
   defineScript,
   RedisConnection,
   type RedisConnectionEvents,
+  RedisSession,
+  RedisSubscriber,
   redisSource,
 } from '../../../src/drivers/redis/index.js';
 import { OptionError, StoreMisconfiguredError } from '../../../src/errors/index.js';
@@ -160,6 +163,30 @@ describe('before anything else a Redis server is checked:', () => {
     });
   });
 
+  it('one that would lose its data is reported, once and not at every connect', async () => {
+    const connection = connect();
+    const warnings: string[] = [];
+    const connected: unknown[] = [];
+    connection.on('warning', ({ message }) => warnings.push(message));
+    connection.on('connected', (event) => connected.push(event));
+    await run(connection);
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect.poll(() => connected.length).toBe(2);
+    expect(warnings).toEqual([expect.stringContaining('appendonly yes')]);
+    await admin.config('SET', 'appendonly', 'yes');
+    const safe = connect();
+    safe.on('warning', ({ message }) => warnings.push(message));
+    await run(safe);
+    expect(warnings).toHaveLength(1);
+    await admin.config('SET', 'appendonly', 'no');
+  });
+
+  it('one that hides how it keeps its data is not accused', () => {
+    expect(durabilityWarnings(parseFacts('redis_version:7.0.15\r\n'))).toEqual([]);
+    const failed = 'aof_enabled:1\r\naof_last_write_status:err\r\n';
+    expect(durabilityWarnings(parseFacts(failed))).toEqual([expect.stringContaining('failed')]);
+  });
+
   it('one that is too old is refused', async () => {
     expect(parseFacts('redis_version:6.2.14\r\nrole:master\r\n').version).toBe('6.2.14');
     const source = redisSource(server.url);
@@ -192,11 +219,66 @@ describe('what is not a Redis server is refused at construction:', () => {
     expect(() => redisSource(url)).toThrow(problem);
   });
 
-  it('without the password in the message', () => {
-    expect(() => redisSource(`redis://me:${password}@localhost?x=1`)).toThrow(
-      expect.not.objectContaining({ message: expect.stringContaining(password) }),
-    );
+  const secret = 's3cr';
+  it.each([
+    `default:${secret}et@host:6379`,
+    `redis://user:pa/${secret}et@host`,
+    `redis://:${secret}#et@host`,
+    `redis:/user:${secret}et@host/0`,
+    `redis://12345/${secret}et@host`,
+    `redis://me:${secret}et@localhost?x=1`,
+    `redis://me:${secret}%zz@localhost`,
+    `redis://${secret}%zz@localhost`,
+    `//me:${secret}et@host`,
+  ])('without anything of it in the error: %s', (url) => {
+    let thrown: unknown;
+    try {
+      redisSource(url);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(OptionError);
+    expect(inspect(thrown, { showHidden: true })).not.toContain(secret);
+    expect((thrown as Error).message).toContain('redis://host:port/database');
   });
+
+  it('a user and a password that are percent-encoded are decoded', async () => {
+    const guarded = await startRedis({ args: ['--requirepass', 'a@b/c#d%'] });
+    try {
+      const url = `redis://:a%40b%2Fc%23d%25@${guarded.host}:${guarded.port}`;
+      const connection = new RedisConnection(redisSource(url));
+      expect(await connection.run(increase, ['counter'], [], 2_000)).toBe('1');
+      await connection.close();
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it('options in place of a client, without showing what is in them', () => {
+    const options = { host: 'localhost', password } as never;
+    expect(() => redisSource(options)).toThrow(OptionError);
+    try {
+      redisSource(options);
+    } catch (error) {
+      expect(inspect(error)).not.toContain(password);
+    }
+  });
+
+  it.each([-5, 0, Number.NaN, Number.POSITIVE_INFINITY, 'abc' as never, null as never])(
+    'a time to connect that is none: %s',
+    (connectTimeoutMs) => {
+      const url = 'redis://localhost';
+      const open = () => new RedisSession('a store', url, { connectTimeoutMs });
+      expect(open).toThrow(OptionError);
+      expect(open).toThrow('connectTimeoutMs');
+      expect(() => new RedisConnection(redisSource(url), { connectTimeoutMs })).toThrow(
+        OptionError,
+      );
+      expect(() => new RedisSubscriber(redisSource(url), { connectTimeoutMs })).toThrow(
+        OptionError,
+      );
+    },
+  );
 
   it('a client that is none, or a Cluster', () => {
     expect(() => redisSource({} as never)).toThrow('is not an ioredis client');
