@@ -123,12 +123,10 @@ const owners = await count('(SELECT DISTINCT shard, term FROM answers) a');
 const shards = await count('(SELECT DISTINCT shard FROM answers) a');
 const repeated = await count('mails WHERE request_count > 1');
 const refused = workers.flatMap(({ lines }) => lines).filter((line) => line.includes('REFUSED'));
-console.log(
-  `shards changed hands ${owners - shards} times; ${repeated} mails were asked for again`,
-);
-console.log(
-  `${refused.length} writes were refused${refused.map((line) => `\n  ${line}`).join('')}`,
-);
+console.log(`changes of a shard's owner: ${owners - shards}`);
+console.log(`mails asked for again: ${repeated}`);
+console.log(`writes refused: ${refused.length}`);
+for (const line of refused) console.log(`  ${line}`);
 console.table(findings);
 
 const isGood = Object.values(findings).every((found) => found === 0);

@@ -16,9 +16,10 @@ const { leases, topic, close: closeFleet } = openFleet(id);
  * @param {import('tenure').DeliveredMessage<{ text: string }>} message
  * @param {import('tenure').HandlerContext} context
  */
-async function answer({ key: customer, seq, shard, payload }, { lease, signal }) {
-  // A real one asks a model, a database or a colleague here. The signal ends it when the shard is lost.
-  await sleep(thinkingMs, undefined, { signal });
+async function answer({ key: customer, seq, shard, payload }, { lease }) {
+  // Plays a question to a model or a colleague. It goes on although the shard may be lost meanwhile; something that
+  // can be cancelled would take the context's `signal`.
+  await sleep(thinkingMs);
   const text = `Thank you for writing “${payload.text}”. We are looking into it.`;
 
   // The answer, and the check that the shard is still ours, commit together or not at all. If the message comes

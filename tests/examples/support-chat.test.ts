@@ -38,7 +38,7 @@ describe('the support chat', () => {
     const run = start('run.mjs', [], inject('redisUrl'));
     expect(await run.ended, run.output).toBe(0);
     expect(run.lines.at(-1)).toBe('every message was answered once and in order');
-    expect(run.output).toMatch(/^shards changed hands [1-9]/m);
+    expect(run.output).toMatch(/^changes of a shard's owner: [1-9]/m);
   }, 120_000);
 
   it('publishes again what Redis has forgotten, and answers nothing twice', async () => {
