@@ -43,6 +43,14 @@ export function leftUnknown({ key, id }: EncodedMessage, cause: unknown): Tenure
   );
 }
 
+/** Before its first request a publisher asks how many shards the topic has; that question had no answer. */
+export function notAsked(cause: OutcomeUnknownError): TenureError {
+  return new UnreachableError(
+    'the message was not published: the store did not answer in time how many shards the topic has. Publish again.',
+    cause,
+  );
+}
+
 export function foreignLog({ key, id }: EncodedMessage, detail: string): TenureError {
   return new RecordCorruptError(
     `message "${id}" of key "${key}" was not published, since something in its shard's log is not ours: ${detail}`,

@@ -9,6 +9,7 @@ import {
   executedTooLate,
   foreignLog,
   leftUnknown,
+  notAsked,
   sequenceGap,
 } from './publish-errors.js';
 
@@ -16,6 +17,8 @@ export interface PublisherOptions {
   readonly runtime: Runtime;
   readonly store: StreamStore;
   readonly attemptTimeoutMs: number;
+  /** Makes sure that the store counts the shards as `route` does, or throws. */
+  readonly agree: () => Promise<void>;
   readonly route: (key: string) => number;
   readonly refreshRoutes: () => Promise<void>;
 }
@@ -43,6 +46,7 @@ export class Publisher {
   #requestCount = 0;
   #isGathering = false;
   #isResting = false;
+  #hasAgreed = false;
   #refreshing: Promise<void> | undefined;
 
   constructor(options: PublisherOptions) {
@@ -85,10 +89,23 @@ export class Publisher {
     if (batch.length === 0) return;
     this.#requestCount += 1;
     this.#proceed();
-    await this.#send(batch);
+    if (await this.#agree(batch)) await this.#send(batch);
     this.#requestCount -= 1;
     this.#free(batch);
     this.#proceed();
+  }
+
+  /** Before the first request. Resolves to whether the batch may be sent. Never rejects. */
+  async #agree(batch: readonly Shipment[]): Promise<boolean> {
+    if (this.#hasAgreed) return true;
+    try {
+      await this.#options.agree();
+      this.#hasAgreed = true;
+    } catch (error) {
+      // Whatever became of that request: no message was in it.
+      this.#failed(batch, error instanceof OutcomeUnknownError ? notAsked(error) : error);
+    }
+    return this.#hasAgreed;
   }
 
   /** Resolves to whether the store answered. Never rejects. */

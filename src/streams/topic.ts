@@ -69,7 +69,7 @@ export class Topic {
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
     this.pins = checkPins(options.pins, this.shardCount);
     this.runtime = options.runtime ?? realRuntime;
-    this.timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? 10_000);
+    this.timeoutMs = checkTimeout(store, options.timeoutMs ?? 10_000);
     this.attemptTimeoutMs = checkPositive(
       'attemptTimeoutMs',
       options.attemptTimeoutMs ?? this.timeoutMs / 5,
@@ -82,6 +82,7 @@ export class Topic {
       runtime: this.runtime,
       store,
       attemptTimeoutMs: this.attemptTimeoutMs,
+      agree: () => this.agree(),
       route: (key) => this.shardOf(key),
       refreshRoutes: async () => void (await this.pins?.refresh()),
     });
@@ -95,12 +96,12 @@ export class Topic {
   /**
    * Appends one message, trying again while the budget lasts; a repeated id is recognised and appended once.
    *
-   * @throws {OptionError} for a bad key, id, seq or payload. {@link SequenceGapError} if `seq` is not the next one.
+   * @throws {OptionError} for a bad key, id, seq or payload, or if the store knows the topic with another shard count. {@link SequenceGapError} if `seq` is not the next one.
    * {@link OutcomeUnknownError} if it may have been appended: publish again with the same id. {@link KeyMovingError},
    * {@link UnreachableError}, {@link StoreRefusedError}: it was not appended; publish again.
    */
   async publish(message: OutgoingMessage, options: PublishOptions = {}): Promise<Receipt> {
-    const timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? this.timeoutMs);
+    const timeoutMs = checkTimeout(this.store, options.timeoutMs ?? this.timeoutMs);
     return this.#publisher.submit(encodeMessage(message, this.#largestPayloadBytes), timeoutMs);
   }
 
@@ -114,7 +115,7 @@ export class Topic {
     messages: readonly OutgoingMessage[],
     options: PublishOptions = {},
   ): Promise<Receipt[]> {
-    const timeoutMs = checkPositive('timeoutMs', options.timeoutMs ?? this.timeoutMs);
+    const timeoutMs = checkTimeout(this.store, options.timeoutMs ?? this.timeoutMs);
     const encoded = messages.map((message) => encodeMessage(message, this.#largestPayloadBytes));
     const settled = await Promise.allSettled(
       encoded.map((message) => this.#publisher.submit(message, timeoutMs)),
@@ -123,6 +124,22 @@ export class Topic {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     });
+  }
+
+  /**
+   * Makes sure that the store knows the topic with this shard count; the first to ask decides. The first publish and
+   * every worker do it by themselves.
+   *
+   * @throws {OptionError} if the topic has another one: messages would go where nobody looks for them. The errors of the
+   * store.
+   */
+  async agree(): Promise<void> {
+    const call = { timeoutMs: this.attemptTimeoutMs };
+    const result = await this.store.describeTopic(this.shardCount, call);
+    if (result.outcome === 'agreed') return;
+    const problem = `differs from that of the topic in its store (${result.shardCount})`;
+    const remedy = 'use one shard count wherever the topic is published or handled';
+    throw new OptionError('shardCount', this.shardCount, problem, remedy);
   }
 
   /** How much is unfinished, per shard and in sum. @throws the errors of the store. */
@@ -145,6 +162,16 @@ function checkPins(pins: Pins | undefined, shardCount: number): Pins | undefined
   if (pins === undefined || pins.shardCount === shardCount) return pins;
   const problem = 'count other shards than the topic';
   throw new OptionError('pins', `${pins.shardCount} shards`, problem, `use ${shardCount}`);
+}
+
+/** A retry that comes after its id was forgotten is appended a second time. */
+function checkTimeout({ promises }: StreamStore, value: number): number {
+  const timeoutMs = checkPositive('timeoutMs', value);
+  const { dedupeWindowMs } = promises;
+  if (timeoutMs <= dedupeWindowMs) return timeoutMs;
+  const problem = `is longer than the store remembers the id of a message (${dedupeWindowMs} ms)`;
+  const remedy = `use at most ${dedupeWindowMs}, or raise the dedupeWindowMs of the store`;
+  throw new OptionError('timeoutMs', timeoutMs, problem, remedy);
 }
 
 function checkPositive(option: string, value: number): number {

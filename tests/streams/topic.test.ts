@@ -11,6 +11,7 @@ import {
 } from '../../src/errors/index.js';
 import { Pins, shardOf } from '../../src/shards/index.js';
 import type { PublishRequest } from '../../src/streams/contract.js';
+import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
 import { Topic, type TopicOptions } from '../../src/streams/topic.js';
 import { World } from './worker/fixture.js';
 import type { TestProcess } from './worker/process.js';
@@ -41,6 +42,14 @@ function setUp(options: Partial<TopicOptions> = {}): Setup {
   });
   const topic = new Topic(store, { name: 'orders', runtime: world.runtime, ...options });
   return { world, process, topic, batches };
+}
+
+/** As {@link setUp}, after a first publish: what follows begins with the request that carries the message. */
+async function setUpWarm(options: Partial<TopicOptions> = {}): Promise<Setup> {
+  const setup = setUp(options);
+  await setup.topic.publish({ key: 'first', id: '1', payload: 0 });
+  setup.batches.length = 0;
+  return setup;
 }
 
 /** What a promise was rejected with. */
@@ -153,7 +162,7 @@ describe('publishing', () => {
 
 describe('publishing over a bad network', () => {
   it('tries again with the same id when the outcome is unknown, and appends once', async () => {
-    const { topic, world, process } = setUp({ timeoutMs: 10_000, attemptTimeoutMs: 500 });
+    const { topic, world, process } = await setUpWarm({ timeoutMs: 10_000, attemptTimeoutMs: 500 });
     process.streamLink.disturb('reply', 'drop', { count: 2 });
     const receipts = await world.runtime.advanceUntil(
       Promise.all(all(5).map((index) => topic.publish({ key: 'k', id: `${index}`, payload: 0 }))),
@@ -163,7 +172,7 @@ describe('publishing over a bad network', () => {
   });
 
   it('does not let a later message of the key overtake one that has to be sent again', async () => {
-    const { topic, world, process, batches } = setUp({ attemptTimeoutMs: 500 });
+    const { topic, world, process, batches } = await setUpWarm({ attemptTimeoutMs: 500 });
     process.streamLink.disturb('request', 'drop', { count: 1 });
     const first = topic.publish({ key: 'k', id: 'first', payload: 0 });
     await world.runtime.advance(100);
@@ -175,7 +184,7 @@ describe('publishing over a bad network', () => {
   });
 
   it('says that the outcome is unknown when the budget is spent, and what to do', async () => {
-    const { topic, world, process } = setUp({ timeoutMs: 2_000 });
+    const { topic, world, process } = await setUpWarm({ timeoutMs: 2_000 });
     process.streamLink.disturb('reply', 'drop');
     const error = await world.runtime.advanceUntil(
       failure(topic.publish({ key: 'k', id: 'a', payload: 0 })),
@@ -190,7 +199,7 @@ describe('publishing over a bad network', () => {
   });
 
   it('says that nothing was appended when the store could not be reached', async () => {
-    const { topic, world, process } = setUp();
+    const { topic, world, process } = await setUpWarm();
     process.streamLink.cut();
     const publish = topic.publish({ key: 'k', id: 'a', payload: 0 }, { timeoutMs: 700 });
     expect(await world.runtime.advanceUntil(failure(publish))).toBeInstanceOf(UnreachableError);
@@ -202,7 +211,7 @@ describe('publishing over a bad network', () => {
     ['misconfigured', new StoreMisconfiguredError('it is a replica')],
     ['corrupt', new RecordCorruptError('not ours')],
   ])('keeps an outcome unknown when the next try finds the store %s', async (_what, cause) => {
-    const { topic, world, process } = setUp({ attemptTimeoutMs: 500 });
+    const { topic, world, process } = await setUpWarm({ attemptTimeoutMs: 500 });
     process.streamLink.disturb('reply', 'drop', { count: 1 });
     const publish = failure(topic.publish({ key: 'k', id: 'a', payload: 0 }));
     await world.runtime.advance(100);
@@ -218,7 +227,7 @@ describe('publishing over a bad network', () => {
   });
 
   it('rejects only the message whose log is not ours', async () => {
-    const { topic, world, process } = setUp();
+    const { topic, world, process } = await setUpWarm();
     const { store } = process;
     const honest = store.publish.bind(store);
     store.publish = async (requests, call) => {
@@ -237,7 +246,10 @@ describe('publishing over a bad network', () => {
   });
 
   it('settles each publish at its own deadline, even while a request hangs', async () => {
-    const { topic, world, process } = setUp({ timeoutMs: 60_000, attemptTimeoutMs: 10_000 });
+    const { topic, world, process } = await setUpWarm({
+      timeoutMs: 60_000,
+      attemptTimeoutMs: 10_000,
+    });
     process.streamLink.hang();
     const settledAt = new Map<string, number>();
     for (const [id, timeoutMs] of [
@@ -257,12 +269,57 @@ describe('publishing over a bad network', () => {
   });
 
   it('keeps nothing pending once all has settled', async () => {
-    const { topic, world, process } = setUp({ timeoutMs: 5_000, attemptTimeoutMs: 300 });
+    const { topic, world, process } = await setUpWarm({ timeoutMs: 5_000, attemptTimeoutMs: 300 });
     process.streamLink.disturb('reply', 'drop', { count: 3 });
     const many = all(50).map((index) => ({ key: `k${index}`, id: '1', payload: index }));
     await world.runtime.advanceUntil(topic.publishMany(many));
     await world.runtime.advance(2_000);
     expect(world.runtime.pendingTimerCount).toBe(0);
+  });
+});
+
+describe('the shard count of a topic', () => {
+  it('is that of whoever published first: another one is refused, with both and the remedy', async () => {
+    const { topic, world, batches } = setUp({ shardCount: 8 });
+    await world.topic({ shardCount: 4 }).publish({ key: 'k', id: 'a', payload: 0 });
+    const errors = await Promise.all(
+      all(3).map((index) => failure(topic.publish({ key: `k${index}`, id: 'b', payload: 0 }))),
+    );
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(OptionError);
+      expect(error).toMatchObject({ option: 'shardCount', value: 8 });
+      expect(String(error)).toContain('(4)');
+    }
+    expect(batches).toEqual([]);
+  });
+
+  it('is asked for again when there was no answer, and nothing was published meanwhile', async () => {
+    const { topic, world, process } = setUp({ timeoutMs: 5_000, attemptTimeoutMs: 500 });
+    process.streamLink.disturb('reply', 'drop', { count: 2 });
+    const publish = topic.publish({ key: 'k', id: 'a', payload: 0 });
+    expect(await world.runtime.advanceUntil(publish)).toMatchObject({ seq: 1, duplicate: false });
+    const late = setUp({ timeoutMs: 1_000 });
+    late.process.streamLink.hang();
+    const lost = failure(late.topic.publish({ key: 'k', id: 'b', payload: 0 }));
+    expect(await late.world.runtime.advanceUntil(lost)).toBeInstanceOf(UnreachableError);
+  });
+});
+
+describe('the budget of a publish', () => {
+  it('is no longer than the store remembers an id, or a retry would be appended twice', async () => {
+    const world = new World();
+    const streams = new MemoryStreams({ runtime: world.runtime, dedupeWindowMs: 5_000 });
+    const store = memoryStreams(streams);
+    const create = (timeoutMs: number) =>
+      new Topic(store, { name: 'orders', runtime: world.runtime, timeoutMs });
+    expect(() => create(5_001)).toThrow(OptionError);
+    expect(() => create(5_001)).toThrow('dedupeWindowMs');
+    const topic = create(5_000);
+    const message = { key: 'k', id: 'a', payload: 0 };
+    expect(await failure(topic.publish(message, { timeoutMs: 6_000 }))).toMatchObject({
+      option: 'timeoutMs',
+    });
+    expect(await topic.publish(message)).toMatchObject({ seq: 1 });
   });
 });
 
@@ -274,6 +331,7 @@ describe('a key whose pin changes while an outcome is unknown', () => {
       Pins.load({ coordinator, group: 'orders', runtime: world.runtime }),
     );
     const topic = new Topic(process.store, { name: 'orders', runtime: world.runtime, pins });
+    await world.runtime.advanceUntil(topic.publish({ key: 'first', id: '1', payload: 0 }));
     process.streamLink.disturb('reply', 'drop', { count: 1 });
     const publish = topic.publish({ key: 'k', id: 'a', payload: 0 });
     await world.runtime.advance(100);
