@@ -35,6 +35,17 @@ export interface PumpEvents {
   };
   /** The log had lost its state, so this owner installed its term again. Messages may have been lost with the state. */
   logReset: { readonly shard: number; readonly lease: Lease };
+  /**
+   * Something in this shard's log is not ours, so nothing was read from it: an alarm, repeated with every try. The shard is
+   * looked at again after `retryInMs`; other shards go on.
+   */
+  logCorrupt: {
+    readonly shard: number;
+    readonly lease: Lease;
+    /** Where it stands and what to do, for a person. */
+    readonly detail: string;
+    readonly retryInMs: number;
+  };
   /** A request to the stream store failed; the same one follows after `retryInMs`. Nothing was skipped. */
   storeFailed: {
     readonly operation: 'install' | 'step';

@@ -1,5 +1,7 @@
+import { OutcomeUnknownError } from '../../errors/index.js';
 import { Backoff, type Runtime } from '../../time/index.js';
 import type { StepRequest, StepResult, StoredMessage, StreamStore } from '../contract.js';
+import type { CorruptLogs } from './corrupt-logs.js';
 import type { PumpEventSink } from './events.js';
 import { Pause } from './pause.js';
 import type { ShardRunner } from './runner.js';
@@ -8,6 +10,7 @@ export interface PumpOptions {
   readonly runtime: Runtime;
   readonly store: StreamStore;
   readonly events: PumpEventSink;
+  readonly corruptLogs: CorruptLogs;
   readonly callTimeoutMs: number;
   /** The most messages that wait in memory, over all shards. */
   readonly maxBufferedCount: number;
@@ -44,6 +47,8 @@ export class Pump {
   /** Shards whose log was reset and has not answered since: a second reset in a row is not ours to mend. */
   readonly #reset = new Set<ShardRunner>();
   #isRunning = false;
+  /** The most messages the next request reads: fewer after requests that had no answer in time. */
+  #readCount = largestReadCount;
 
   constructor(options: PumpOptions) {
     this.#options = options;
@@ -71,12 +76,13 @@ export class Pump {
     this.#runners.delete(runner);
     this.#due.delete(runner);
     this.#reset.delete(runner);
+    this.#options.corruptLogs.forget(runner);
     if (this.#runners.size === 0) this.#retry.end();
   }
 
   /** Something is to be sent for it, or may be read. */
   due(runner: ShardRunner): void {
-    if (!this.#runners.has(runner)) return;
+    if (!this.#runners.has(runner) || this.#isResting(runner)) return;
     this.#due.add(runner);
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -93,6 +99,7 @@ export class Pump {
         const { store, callTimeoutMs: timeoutMs } = this.#options;
         this.#settle(steps, await store.step(requests, { timeoutMs }));
         this.#backoff.reset();
+        this.#readCount = Math.min(largestReadCount, this.#readCount * 2);
       } catch (error) {
         await this.#failed(steps, error);
       }
@@ -117,17 +124,22 @@ export class Pump {
   }
 
   #plan(): PlannedStep[] {
-    const alive = [...this.#due].filter((runner) => runner.isAlive);
+    const alive = [...this.#due].filter((runner) => runner.isAlive && !this.#isResting(runner));
     this.#due.clear();
     const readers = alive.filter((runner) => runner.isOpen && runner.intake.roomCount > 0);
     const shareCount = this.#readShare(readers.length);
     const steps: PlannedStep[] = [];
+    let leftCount = this.#readCount;
     for (const runner of alive) {
       // With nothing in hand the oldest unfinished message is the next one. Its position may be below those seen before:
       // a log that lost its last messages while its clock was set back gives out lower ones.
       const after = runner.hasNothing ? undefined : runner.intake.after;
       const acknowledge = runner.acknowledgements.take();
-      const limit = readLimit(runner, shareCount);
+      const wantedCount = readLimit(runner, shareCount);
+      const limit = Math.min(wantedCount, leftCount);
+      leftCount -= limit;
+      // It reads with the next request.
+      if (limit < wantedCount) this.#due.add(runner);
       // The bell rings only when an empty log is filled, so whoever empties it has to look behind what it removed.
       if (acknowledge.length === 0 && (limit === 0 || !runner.intake.isHungry)) continue;
       if (limit > 0) runner.intake.asked();
@@ -143,7 +155,7 @@ export class Pump {
     if (readerCount === 0) return 0;
     let bufferedCount = 0;
     for (const runner of this.#runners) bufferedCount += runner.intake.count;
-    const freeCount = Math.min(largestReadCount, this.#options.maxBufferedCount - bufferedCount);
+    const freeCount = Math.min(this.#readCount, this.#options.maxBufferedCount - bufferedCount);
     return Math.max(0, Math.floor(freeCount / readerCount));
   }
 
@@ -159,11 +171,13 @@ export class Pump {
         this.#accept(runner, request, result.messages);
         messageCount += request.acknowledge.length;
         if (request.acknowledge.length > 0) shardCount += 1;
-        continue;
+      } else if (result?.outcome === 'corrupt') {
+        this.#corrupt(runner, result.detail);
+      } else if (result?.installedTerm === undefined && !this.#reset.has(runner)) {
+        forgotten.push(runner);
+      } else {
+        this.#options.refuse(runner, result?.installedTerm);
       }
-      const installedTerm = result?.outcome === 'stale' ? result.installedTerm : undefined;
-      if (installedTerm === undefined && !this.#reset.has(runner)) forgotten.push(runner);
-      else this.#options.refuse(runner, installedTerm);
     }
     if (messageCount > 0) this.#options.events.emit('handled', { messageCount, shardCount });
     if (forgotten.length > 0) this.#forgotten(forgotten);
@@ -172,10 +186,26 @@ export class Pump {
   #accept(runner: ShardRunner, request: StepRequest, messages: readonly StoredMessage[]): void {
     if (this.#reset.size > 0) this.#reset.delete(runner);
     runner.acknowledgements.confirm();
+    this.#options.corruptLogs.forget(runner);
     if (runner.isOpen && request.limit > 0) runner.intake.accept(messages, request.limit);
     runner.proceed();
     runner.settle();
     if (runner.isOpen && runner.intake.isHungry) this.due(runner);
+  }
+
+  /** A shard that is to be given back does not rest: it says once more what it has finished. */
+  #isResting(runner: ShardRunner): boolean {
+    return runner.isOpen && this.#options.corruptLogs.isResting(runner);
+  }
+
+  #corrupt(runner: ShardRunner, detail: string): void {
+    this.#options.corruptLogs.report(runner, detail, () => this.due(runner));
+    runner.acknowledgements.restore();
+    runner.intake.ring();
+    if (runner.isOpen) return;
+    // The next owner would have to wait for a log that may stay like that: it gets these messages again instead.
+    runner.acknowledgements.clear();
+    runner.settle();
   }
 
   #forgotten(runners: readonly ShardRunner[]): void {
@@ -193,6 +223,8 @@ export class Pump {
       runner.intake.ring();
       this.#due.add(runner);
     }
+    // The answer may have been too large for the time it had.
+    if (error instanceof OutcomeUnknownError) this.#readCount = Math.ceil(this.#readCount / 2);
     const retryInMs = this.#backoff.nextMs();
     this.#options.events.emit('storeFailed', { operation: 'step', error, retryInMs });
     if (this.#runners.size > 0) await this.#retry.begin('retry', retryInMs);

@@ -21,6 +21,8 @@ export interface RunnerEnvironment {
   readonly abandonedAfterMs: number;
   /** This shard has something to send, or room for more messages. */
   due(runner: ShardRunner): void;
+  /** A fence has refused what the handler wrote: the lease is over. */
+  refused(runner: ShardRunner, installedTerm: number): void;
 }
 
 /**
@@ -121,6 +123,8 @@ export class ShardRunner {
     if (this.isOpen) this.#phase = 'draining';
     this.intake.clear();
     this.#pause.end();
+    // Also if its log was left alone for a while.
+    if (!this.acknowledgements.isEmpty) this.#environment.due(this);
     this.settle();
     return this.ended;
   }
@@ -220,13 +224,7 @@ export class ShardRunner {
   async #failed(message: StoredMessage, error: unknown): Promise<void> {
     if (this.#phase === 'ended' || this.#context.signal.aborted) return;
     const stale = staleTermOf(this.lease, error);
-    if (stale !== undefined) {
-      this.lease.supersede();
-      const { shard, lease } = this;
-      const { installedTerm } = stale;
-      this.#environment.events.emit('shardRefused', { shard, lease, by: 'handler', installedTerm });
-      return;
-    }
+    if (stale !== undefined) return this.#environment.refused(this, stale.installedTerm);
     const retryInMs = this.#backoff.nextMs();
     const attempt = this.#attempt++;
     const reference = this.#reference(message);

@@ -1,16 +1,17 @@
 import type { Unsubscribe } from '../../events/index.js';
 import type { Fence } from '../../fences/index.js';
 import type { Lease, Leases } from '../../leases/index.js';
-import type { OwnedShard, ShardWork } from '../../shards/index.js';
-import { Backoff, sleep } from '../../time/index.js';
+import type { OwnedShard, RefusedShard, ShardWork } from '../../shards/index.js';
 import type { StreamStore } from '../contract.js';
 import { claimAll } from './claim.js';
+import { CorruptLogs } from './corrupt-logs.js';
 import type { PumpEventSink } from './events.js';
+import { Installer } from './installer.js';
 import { Patrol } from './patrol.js';
 import { Pump } from './pump.js';
 import { type RunnerEnvironment, ShardRunner } from './runner.js';
 
-export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due'> {
+export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due' | 'refused'> {
   readonly store: StreamStore;
   readonly events: PumpEventSink;
   readonly fence: Pick<Fence<never>, 'claim'> | undefined;
@@ -19,6 +20,14 @@ export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due'> {
   readonly maxBufferedCount: number;
   readonly idleReadEveryMs: number;
   readonly stalledAfterMs: number;
+  /** Makes sure that the store counts the topic's shards as we do, or throws. */
+  readonly agree: () => Promise<void>;
+}
+
+/** Who has seen a newer owner, and its term where that is known. */
+interface Refusal {
+  readonly by: 'fence' | 'log' | 'handler';
+  readonly installedTerm: number | undefined;
 }
 
 /**
@@ -29,37 +38,64 @@ export class StreamWork implements ShardWork {
   readonly pump: Pump;
   readonly #options: StreamWorkOptions;
   readonly #environment: RunnerEnvironment;
+  readonly #installer: Installer;
   readonly #runners = new Map<number, ShardRunner>();
   readonly #byLease = new WeakMap<Lease, ShardRunner>();
   /** Per shard, the latest runner that was let go and is waited for: it waits for those before it. */
   readonly #leaving = new Map<number, ShardRunner>();
+  /** Per shard, the latest term that was in the way of one of ours: a lower one need not be tried. */
+  readonly #refusals = new Map<number, Refusal & { readonly installedTerm: number }>();
   #subscriptions: Unsubscribe[] = [];
 
   constructor(options: StreamWorkOptions) {
-    const { runtime, store, events, callTimeoutMs, maxBufferedCount } = options;
+    const { runtime, events } = options;
+    const corruptLogs = new CorruptLogs(runtime, events);
     this.#options = options;
+    this.#installer = new Installer({ ...options, corruptLogs });
     this.pump = new Pump({
-      runtime,
-      store,
-      events,
-      callTimeoutMs,
-      maxBufferedCount,
+      ...options,
+      corruptLogs,
       reinstall: (runners) => void this.#reinstall(runners),
-      refuse: (runner, installedTerm) => this.#refuse(runner, 'log', installedTerm),
+      refuse: (runner, installedTerm) => this.#refuse(runner, { by: 'log', installedTerm }),
     });
-    this.#environment = { ...options, due: (runner) => this.pump.due(runner) };
+    this.#environment = {
+      ...options,
+      due: (runner) => this.pump.due(runner),
+      refused: (runner, installedTerm) => this.#refuse(runner, { by: 'handler', installedTerm }),
+    };
   }
 
-  async begin(shards: readonly OwnedShard[]): Promise<void> {
+  async begin(shards: readonly OwnedShard[]): Promise<readonly RefusedShard[]> {
     const runners = shards.map((owned) => this.#create(owned));
+    const refusals = new Map<ShardRunner, Refusal>();
+    const refuse = (runner: ShardRunner, refusal: Refusal) => {
+      refusals.set(runner, refusal);
+      this.#forget(runner);
+    };
     try {
-      await this.#claim(runners);
-      await this.#install(runners.filter((runner) => runner.isAlive));
+      for (const runner of runners) {
+        const refusal = this.#refusals.get(runner.shard);
+        if (refusal === undefined) continue;
+        if (refusal.installedTerm >= runner.lease.term) refuse(runner, refusal);
+        else this.#refusals.delete(runner.shard);
+      }
+      await this.#claim(runners, refuse);
+      const alive = runners.filter((runner) => runner.isAlive);
+      await this.#installer.install(alive, {
+        installed: (runner) => this.#open(runner),
+        refused: (runner, installedTerm) => refuse(runner, { by: 'log', installedTerm }),
+      });
     } catch (error) {
       for (const runner of runners) this.#forget(runner);
       throw error;
+    } finally {
+      // Not before: who hears that the lease has ended asks for the next one, and is to know by then how high.
+      for (const [runner, refusal] of refusals) this.#refuse(runner, refusal);
     }
-    for (const runner of runners) if (runner.isOpen && runner.isAlive) this.#open(runner);
+    return [...refusals].map(([{ shard, lease }, { installedTerm }]) => ({
+      shard: { shard, lease },
+      installedTerm: installedTerm ?? 0,
+    }));
   }
 
   async drain(owned: OwnedShard): Promise<void> {
@@ -115,23 +151,15 @@ export class StreamWork implements ShardWork {
     return runner;
   }
 
-  async #claim(runners: readonly ShardRunner[]): Promise<void> {
+  async #claim(
+    runners: readonly ShardRunner[],
+    refuse: (runner: ShardRunner, refusal: Refusal) => void,
+  ): Promise<void> {
     const { fence } = this.#options;
     if (fence === undefined) return;
-    await claimAll(fence, runners, (runner, term) => this.#refuse(runner, 'fence', term));
-  }
-
-  async #install(runners: readonly ShardRunner[]): Promise<void> {
-    if (runners.length === 0) return;
-    const requests = runners.map(({ shard, lease }) => ({ shard, token: lease }));
-    const { store, callTimeoutMs: timeoutMs } = this.#options;
-    const results = await store.install(requests, { timeoutMs });
-    for (const [index, runner] of runners.entries()) {
-      const result = results[index];
-      if (result?.outcome === 'installed') continue;
-      const installedTerm = result?.outcome === 'stale' ? result.installedTerm : undefined;
-      this.#refuse(runner, 'log', installedTerm);
-    }
+    await claimAll(fence, runners, (runner, installedTerm) =>
+      refuse(runner, { by: 'fence', installedTerm }),
+    );
   }
 
   #open(runner: ShardRunner): void {
@@ -156,8 +184,9 @@ export class StreamWork implements ShardWork {
     runner.end();
   }
 
-  #refuse(runner: ShardRunner, by: 'fence' | 'log', installedTerm: number | undefined): void {
+  #refuse(runner: ShardRunner, { by, installedTerm }: Refusal): void {
     const { shard, lease } = runner;
+    if (installedTerm !== undefined) this.#refusals.set(shard, { by, installedTerm });
     lease.supersede();
     this.#forget(runner);
     this.#options.events.emit('shardRefused', { shard, lease, by, installedTerm });
@@ -165,22 +194,10 @@ export class StreamWork implements ShardWork {
 
   /** Some logs have lost what they knew about their owner. Ours is still the newest term that anyone was granted. */
   async #reinstall(forgotten: readonly ShardRunner[]): Promise<void> {
-    const { runtime, events } = this.#options;
-    const backoff = new Backoff(runtime, { firstMs: 100, limitMs: 5_000 });
-    for (;;) {
-      const runners = forgotten.filter((runner) => runner.isAlive);
-      const [first] = runners;
-      if (first === undefined) return;
-      try {
-        await this.#install(runners);
-        for (const runner of runners) if (runner.isAlive) this.#reset(runner);
-        return;
-      } catch (error) {
-        const retryInMs = backoff.nextMs();
-        events.emit('storeFailed', { operation: 'install', error, retryInMs });
-        await sleep(runtime, retryInMs, first.lease.signal);
-      }
-    }
+    await this.#installer.insist(forgotten, {
+      installed: (runner) => this.#reset(runner),
+      refused: (runner, installedTerm) => this.#refuse(runner, { by: 'log', installedTerm }),
+    });
   }
 
   #reset(runner: ShardRunner): void {

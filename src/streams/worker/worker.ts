@@ -1,4 +1,4 @@
-import { ClosedError } from '../../errors/index.js';
+import { ClosedError, isTransient } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { EndReason, Leases } from '../../leases/index.js';
 import {
@@ -67,6 +67,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       handler: options.handler as MessageHandler<never>,
       breather: new Breather(leases.runtime),
       fence: options.fence,
+      agree: () => topic.agree(),
     });
     this.#shards = new ShardWorker(shardWorkerOptions(options, this.#work));
     this.#passOn();
@@ -89,7 +90,8 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   /**
    * Joins the group: from now on this worker takes its share of the shards. Calling it again changes nothing.
    *
-   * @throws {ClosedError} after `stop`; what `ShardWorker.start` throws.
+   * @throws {ClosedError} after `stop`; {@link OptionError} if the store knows the topic with another shard count; what
+   * `ShardWorker.start` throws.
    */
   start(): Promise<void> {
     if (this.#stopping !== undefined) return Promise.reject(new ClosedError('the stream worker'));
@@ -113,11 +115,21 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   async #start(): Promise<void> {
     this.#work.start();
     try {
+      await this.#agree();
       await this.#shards.start();
     } catch (error) {
       this.#starting = undefined;
       await this.#work.stop();
       throw error;
+    }
+  }
+
+  /** So that a wrong shard count is told to who starts the worker. Every beginning of a shard asks again. */
+  async #agree(): Promise<void> {
+    try {
+      await this.topic.agree();
+    } catch (error) {
+      if (!isTransient(error)) throw error;
     }
   }
 

@@ -45,6 +45,7 @@ export class TestWorker {
       idleReadEveryMs: 5_000,
       stalledAfterMs: 60_000,
       abandonedAfterMs: 5_000,
+      agree: async () => {},
       ...overrides,
     });
     this.work.start();

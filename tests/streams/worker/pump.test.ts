@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Holder } from '../../../src/coordinators/index.js';
+import { OutcomeUnknownError } from '../../../src/errors/index.js';
 import type { StreamStore } from '../../../src/streams/contract.js';
 import type { DeliveredMessage } from '../../../src/streams/worker/message.js';
 import { sleep } from '../../../src/time/index.js';
@@ -119,6 +120,29 @@ describe('requests to the log', () => {
     await world.runtime.advanceUntil(worker.claim(1));
     await world.runtime.advance(100);
     expect(seen).toEqual(all(40).map(String));
+    await world.runtime.advanceUntil(worker.stop());
+  });
+});
+
+describe('answers that are too large for the time they have', () => {
+  it('are asked for in smaller ones, until they arrive', async () => {
+    const world = new World();
+    const { store } = world.process('a-store');
+    const asked: number[] = [];
+    let handledCount = 0;
+    const worker = world.worker('a', () => handledCount++, {
+      store: withStep(store, async (requests, call) => {
+        const readCount = requests.reduce((sum, { limit }) => sum + limit, 0);
+        asked.push(readCount);
+        if (readCount > 5) throw new OutcomeUnknownError('no answer in time');
+        return store.step(requests, call);
+      }),
+    });
+    for (const shard of all(16)) append(world, shard, 20);
+    await world.runtime.advanceUntil(worker.claim(...all(16)));
+    await world.runtime.advance(600_000);
+    expect(asked[0]).toBe(16 * 32);
+    expect(handledCount).toBe(16 * 20);
     await world.runtime.advanceUntil(worker.stop());
   });
 });
