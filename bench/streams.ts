@@ -20,7 +20,7 @@ const errors = { inversions: 0, lost: 0 };
 async function ours(url: string): Promise<number> {
   const name = `bench-${run++}`;
   const store = redisStreams(url, { namespace: name, topic: name });
-  const topic = new Topic(store, { name });
+  const topic = new Topic(store);
   for (let seq = 0; seq < perKey; seq++) {
     await topic.publishMany(
       Array.from({ length: keyCount }, (_, index) => ({
@@ -139,7 +139,7 @@ export async function idleWorker(url: string): Promise<Finding[]> {
   const store = redisStreams(url, { namespace: 'idle', topic: 'idle' });
   const coordinator = redisCoordinator(url, { namespace: 'idle' });
   const leases = new Leases(coordinator);
-  const topic = new Topic(store, { name: 'idle' });
+  const topic = new Topic(store);
   const worker = new StreamWorker({ topic, leases, group: 'idle', handler: () => undefined });
   await worker.start();
   const seconds = 60;

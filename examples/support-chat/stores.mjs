@@ -79,7 +79,7 @@ export function openFleet(id) {
   const coordinator = redisCoordinator(redisUrl, { namespace });
   const streams = redisStreams(redisUrl, { namespace, topic: 'messages' });
   const leases = new Leases(coordinator, { id, ttlMs });
-  const topic = new Topic(streams, { name: 'messages', shardCount });
+  const topic = new Topic(streams, { shardCount });
   return {
     leases,
     topic,

@@ -105,10 +105,10 @@ async function trySeal(topic: Topic, key: string, shard: number, version: number
   }
 }
 
-function requirePins({ name, pins }: Topic): Pins {
+function requirePins({ pins }: Topic): Pins {
   if (pins !== undefined) return pins;
   const remedy = 'create the topic, and its workers, with the pins of their group';
-  throw new OptionError('topic', name, 'has no pins', remedy);
+  throw new OptionError('topic', 'a topic', 'has no pins', remedy);
 }
 
 function checkTimeoutMs(timeoutMs: number): number {

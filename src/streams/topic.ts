@@ -1,4 +1,3 @@
-import { validateName } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import { defaultShardCount, type Pins, shardOf, validateShardCount } from '../shards/index.js';
 import { type Runtime, realRuntime } from '../time/index.js';
@@ -10,8 +9,6 @@ import { defaultLargestPayloadBytes } from './requests.js';
 
 /** All durations in milliseconds of monotonic time. */
 export interface TopicOptions {
-  /** The topic's name, for errors and events; the store decides where its logs are. */
-  readonly name: string;
   /** A power of two from 1 to 65,536, the same in every process that publishes or handles. Default 256. */
   readonly shardCount?: number;
   /** The keys that live elsewhere than their hash says, as the workers know them. Default: none is, and none moves. */
@@ -52,7 +49,6 @@ export interface Backlog {
  * publish has settled.
  */
 export class Topic {
-  readonly name: string;
   readonly store: StreamStore;
   readonly shardCount: number;
   readonly pins: Pins | undefined;
@@ -62,10 +58,9 @@ export class Topic {
   readonly #largestPayloadBytes: number;
   readonly #publisher: Publisher;
 
-  /** @throws {OptionError} for a bad name, shard count, duration or limit, or pins of another shard count. */
-  constructor(store: StreamStore, options: TopicOptions) {
-    this.store = store;
-    this.name = validateName(options.name);
+  /** @throws {OptionError} for what is no stream store, a bad shard count, duration or limit, or pins of another shard count. */
+  constructor(store: StreamStore, options: TopicOptions = {}) {
+    this.store = checkStore(store);
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
     this.pins = checkPins(options.pins, this.shardCount);
     this.runtime = options.runtime ?? realRuntime;
@@ -156,6 +151,13 @@ export class Topic {
     }
     return { count, oldestAgeMs, shards };
   }
+}
+
+function checkStore(store: StreamStore): StreamStore {
+  const isStore = typeof store?.publish === 'function' && store.promises !== undefined;
+  if (isStore) return store;
+  const remedy = 'pass what redisStreams or memoryStreams returns';
+  throw new OptionError('store', store, 'is no stream store', remedy);
 }
 
 function checkPins(pins: Pins | undefined, shardCount: number): Pins | undefined {

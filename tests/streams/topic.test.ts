@@ -40,7 +40,7 @@ function setUp(options: Partial<TopicOptions> = {}): Setup {
       };
     },
   });
-  const topic = new Topic(store, { name: 'orders', runtime: world.runtime, ...options });
+  const topic = new Topic(store, { runtime: world.runtime, ...options });
   return { world, process, topic, batches };
 }
 
@@ -305,13 +305,23 @@ describe('the shard count of a topic', () => {
   });
 });
 
+describe('a topic', () => {
+  it.each([undefined, null, {}, 'redis://localhost'])(
+    'is refused on what is no store: %s',
+    (store) => {
+      const create = () => new Topic(store as never);
+      expect(create).toThrow(OptionError);
+      expect(create).toThrow('store is no stream store');
+    },
+  );
+});
+
 describe('the budget of a publish', () => {
   it('is no longer than the store remembers an id, or a retry would be appended twice', async () => {
     const world = new World();
     const streams = new MemoryStreams({ runtime: world.runtime, dedupeWindowMs: 5_000 });
     const store = memoryStreams(streams);
-    const create = (timeoutMs: number) =>
-      new Topic(store, { name: 'orders', runtime: world.runtime, timeoutMs });
+    const create = (timeoutMs: number) => new Topic(store, { runtime: world.runtime, timeoutMs });
     expect(() => create(5_001)).toThrow(OptionError);
     expect(() => create(5_001)).toThrow('dedupeWindowMs');
     const topic = create(5_000);
@@ -330,7 +340,7 @@ describe('a key whose pin changes while an outcome is unknown', () => {
     const pins = await world.runtime.advanceUntil(
       Pins.load({ coordinator, group: 'orders', runtime: world.runtime }),
     );
-    const topic = new Topic(process.store, { name: 'orders', runtime: world.runtime, pins });
+    const topic = new Topic(process.store, { runtime: world.runtime, pins });
     await world.runtime.advanceUntil(topic.publish({ key: 'first', id: '1', payload: 0 }));
     process.streamLink.disturb('reply', 'drop', { count: 1 });
     const publish = topic.publish({ key: 'k', id: 'a', payload: 0 });

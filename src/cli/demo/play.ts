@@ -46,7 +46,7 @@ export async function playDemo(settings: DemoSettings, terminal: Terminal): Prom
     cleanup.add('a connection', () => streams.close());
     const news = new Newsroom(settings.signal);
     const fleet = chooseFleet(settings, namespace, stores, sink, news);
-    const gateway = new Gateway(new Topic(streams, { name: topicName }));
+    const gateway = new Gateway(new Topic(streams));
     cleanup.add('some workers', () => fleet.close());
     cleanup.add('some unfinished conversations', () => gateway.close());
     const narrator = new Narrator(terminal);

@@ -8,7 +8,7 @@ import { type DeliveredMessage, StreamWorker } from '../../streams/worker/index.
 import { type Runtime, sleep } from '../../time/index.js';
 import { type Line, replyTo } from './lines.js';
 import type { MessageFacts, News } from './news.js';
-import { groupName, leaseTiming, topicName, ttlMs, workMs } from './settings.js';
+import { groupName, leaseTiming, ttlMs, workMs } from './settings.js';
 import type { WorkerSink } from './sink.js';
 
 /** What one worker needs, in this process or in one of its own. */
@@ -32,7 +32,7 @@ export class ChatWorker {
     this.#tools = tools;
     this.#leases = new Leases(coordinator, { ...leaseTiming, id, runtime });
     this.#worker = new StreamWorker<Line>({
-      topic: new Topic(streams, { name: topicName, runtime }),
+      topic: new Topic(streams, { runtime }),
       leases: this.#leases,
       group: groupName,
       // Whoever ends the demonstration waits for no longer.

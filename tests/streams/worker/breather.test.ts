@@ -6,7 +6,7 @@ import { memoryStreams } from '../../../src/streams/memory/index.js';
 
 it('lets timers have their turn although handlers need nothing but the processor', async () => {
   const store = memoryStreams();
-  const topic = new Topic(store, { name: 'busy', shardCount: 1 });
+  const topic = new Topic(store, { shardCount: 1 });
   const messages = Array.from({ length: 300 }, (_, index) => ({
     key: 'k',
     id: `${index}`,

@@ -119,7 +119,7 @@ export class World {
 
   topic(options: Partial<TopicOptions> = {}): Topic {
     const { store, runtime } = this.process(`publisher-${this.runtime.randomHex(2)}`);
-    return new Topic(store, { name: 'orders', runtime, ...options });
+    return new Topic(store, { runtime, ...options });
   }
 
   worker(id: string, handler: MessageHandler<never>, overrides: WorkOverrides = {}): TestWorker {

@@ -35,7 +35,7 @@ class Fleet {
   constructor() {
     const store = redisStreams(server.url, { topic: this.name });
     closers.push(() => store.close());
-    this.topic = new Topic(store, { name: this.name, shardCount });
+    this.topic = new Topic(store, { shardCount });
   }
 
   async join(id: string, ttlMs = 1_500): Promise<{ proxy: FaultProxy; worker: StreamWorker }> {
@@ -45,7 +45,7 @@ class Fleet {
     const coordinator = redisCoordinator(url);
     const leases = new Leases(coordinator, { id, ttlMs });
     const worker = new StreamWorker({
-      topic: new Topic(store, { name: this.name, shardCount }),
+      topic: new Topic(store, { shardCount }),
       leases,
       group: this.name,
       fence: this.witness.fence,

@@ -15,7 +15,7 @@ async function setUp(options: Partial<StreamWorkerOptions<never>> = {}) {
   const world = new World();
   const process = world.process('a');
   const { runtime } = world;
-  const topic = new Topic(process.store, { name: 'orders', runtime, shardCount });
+  const topic = new Topic(process.store, { runtime, shardCount });
   const keys = Array.from({ length: 40 }, (_, index) => `key-${index}`);
   await runtime.advanceUntil(
     topic.publishMany(keys.map((key) => ({ key, id: '1', payload: null }))),
@@ -101,7 +101,7 @@ describe('a worker that counts other shards than the topic', () => {
     const { world, worker, topic } = await setUp();
     const process = world.process('b');
     const wrong = new StreamWorker({
-      topic: new Topic(process.store, { name: 'orders', runtime: world.runtime, shardCount: 8 }),
+      topic: new Topic(process.store, { runtime: world.runtime, shardCount: 8 }),
       leases: process.leases,
       group: 'group',
       handler: () => {},

@@ -77,7 +77,6 @@ export class Simulation {
     const process = this.world.process(`publisher-${this.#nextId++}`);
     const { runtime, shardCount } = { runtime: this.world.runtime, shardCount: this.shardCount };
     const topic = new Topic(process.store, {
-      name: 'orders',
       runtime,
       shardCount,
       timeoutMs: 20_000,
@@ -100,7 +99,6 @@ export class Simulation {
     });
     const pins = await pinsOf?.(process);
     const topic = new Topic(process.store, {
-      name: 'orders',
       runtime: process.runtime,
       shardCount: this.shardCount,
       ...(pins !== undefined && { pins }),

@@ -26,7 +26,7 @@ const fence = postgresFence(pool, { idleInTransactionTimeoutMs: 1_000 });
 const coordinator = redisCoordinator(redisUrl, { namespace });
 const streams = redisStreams(redisUrl, { namespace, topic: 'messages' });
 const leases = new Leases(coordinator, { id, ttlMs, attemptTimeoutMs: ttlMs / 6 });
-const topic = new Topic(streams, { name: 'messages', shardCount });
+const topic = new Topic(streams, { shardCount });
 
 /** @type {Map<number, import('tenure').Lease>} the newest lease of each shard that was not given back */
 const known = new Map();

@@ -53,7 +53,7 @@ export class Workload {
 
 export function openTopic(redisUrl: string, namespace: string, shardCount: number) {
   const streams = redisStreams(redisUrl, { namespace, topic: 'messages' });
-  return { topic: new Topic(streams, { name: 'messages', shardCount }), streams };
+  return { topic: new Topic(streams, { shardCount }), streams };
 }
 
 async function publishOne(topic: Topic, message: ExpectedMessage, isNumbered: boolean) {

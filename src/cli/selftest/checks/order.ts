@@ -155,7 +155,7 @@ class Scene {
   }
 
   #topicOn(store: StreamStore): Topic {
-    return new Topic(store, { name: this.#bench.name, shardCount });
+    return new Topic(store, { shardCount });
   }
 }
 

@@ -19,7 +19,7 @@ export const spread: Check = {
 };
 
 async function measureSpread(bench: Bench): Promise<Finding> {
-  const topic = new Topic(bench.openStreams(), { name: bench.name });
+  const topic = new Topic(bench.openStreams());
   const messages = customers.map((key) => ({ key, id: 'first', payload: 'I want a refund' }));
   await topic.publishMany(messages);
   const { count, shards } = await topic.backlog();
