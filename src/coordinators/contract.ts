@@ -21,7 +21,8 @@ export interface Coordinator {
   /**
    * Grants each name that is free, expired, or reserved for this holder's id.
    *
-   * The term is taken in the same step by rule T. A second execution with the same holder and attempt answers as the
+   * The term is taken in the same step by rule T. It rises from grant to grant of a name, and from call to call in the
+   * namespace; what one call grants may share one, so that the clock stays the floor of later terms. A second execution with the same holder and attempt answers as the
    * first did, with the same term, and extends nothing. The holder's own live lease from another attempt is `held`.
    */
   acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]>;

@@ -64,16 +64,18 @@ describe('a memory store', () => {
     expect(await take('d')).toBe(first + 1001);
   });
 
-  it('refuses the batch that could use up the terms, and grants nothing of it', async () => {
+  it('refuses a batch once the terms are used up, and grants nothing of it', async () => {
     const { store, client, request } = setUp();
-    const above = 8_640_000_000_000_000 - 2;
-    const batch = [{ ...request('a'), above }, request('b')];
+    const above = 8_640_000_000_000_000 - 1;
+    await client.acquire([{ ...request('last'), above }], call);
+    store.deleteRecord('last');
+    const batch = [request('a'), request('b')];
     await expect(client.acquire(batch, call)).rejects.toMatchObject({
       constructor: StoreRefusedError,
       storeCode: 'TERMS_EXHAUSTED',
     });
     expect(await client.list('', call)).toEqual([]);
-    expect(store.lastTerm).toBe(0);
+    expect(store.lastTerm).toBe(above + 1);
   });
 
   it('keeps nothing of a name after its lease has ended', async () => {

@@ -161,7 +161,9 @@ describe('a fleet in a storm of joins, leaves, crashes, freezes and lost message
       expect(starts).toBeGreaterThan(3);
       expect(crashes + faults).toBeGreaterThan(5);
       const terms = fleet.processes.flatMap(({ events }) =>
-        events.claimed.flatMap(({ shards }) => shards.map(({ lease }) => lease.term)),
+        events.claimed.flatMap(({ shards }) =>
+          shards.map(({ lease }) => `${lease.name} ${lease.term}`),
+        ),
       );
       expect(new Set(terms).size).toBe(terms.length);
     },

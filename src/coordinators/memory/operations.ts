@@ -21,52 +21,53 @@ import type { MemoryStore } from './store.js';
  * the store's elapsed time at execution; what had expired by then is already gone.
  */
 
-/** All or nothing: a batch that could use up the terms is refused before the first grant. */
+/**
+ * Grants what is free or reserved for its holder's id. The term is taken here and nowhere else: one for all that this
+ * call grants, so that many names do not put terms ahead of the clock.
+ */
 export function acquireAll(
   store: MemoryStore,
   requests: readonly AcquireRequest[],
   nowMs: number,
 ): AcquireResult[] {
-  const highestAbove = requests.reduce((highest, { above }) => Math.max(highest, above ?? 0), 0);
-  const wallMs = store.runtime.now().wallMs;
-  if (nextTerm(store.lastTerm, wallMs, highestAbove) + requests.length > highestTerm) {
+  const { wallMs } = store.runtime.now();
+  const obstacles = requests.map((request) => obstacleTo(store, request, nowMs));
+  const free = requests.filter((_, index) => obstacles[index] === undefined);
+  if (nextTerm(store.lastTerm, wallMs, highestAbove(requests)) > highestTerm) {
     throw new StoreRefusedError(
       'TERMS_EXHAUSTED',
       `no term is left after ${store.lastTerm}: an absurd "above" or clock took them. Use a new store.`,
     );
   }
-  return requests.map((request) => acquireOne(store, request, nowMs));
+  const term = nextTerm(store.lastTerm, wallMs, highestAbove(free));
+  if (free.length > 0) store.lastTerm = term;
+  for (const { name, holder, attempt, ttlMs, metadata } of free) {
+    const deadlineMs = nowMs + ttlMs;
+    const grant = { holder, attempt, term, ttlMs, deadlineMs, grantedAtMs: wallMs, metadata };
+    store.records.set(name, { kind: 'lease', ...grant });
+  }
+  return obstacles.map((obstacle) => obstacle ?? { outcome: 'granted', term });
 }
 
-/** Grants what is free or reserved for this holder's id. The term is taken here and nowhere else. */
-function acquireOne(store: MemoryStore, request: AcquireRequest, nowMs: number): AcquireResult {
-  const { name, holder, attempt, ttlMs, metadata } = request;
-  const record = store.records.get(name);
-  if (record?.kind === 'foreign') {
-    return { outcome: 'corrupt', detail: `the text under "${name}" is no record of a lease` };
-  }
-  if (record?.kind === 'lease' && record.holder.equals(holder) && record.attempt === attempt) {
-    return { outcome: 'granted', term: record.term };
-  }
-  const mayTake =
-    record === undefined || (record.kind === 'reservation' && record.to === holder.id);
-  if (!mayTake) return { outcome: 'held', current: describeRecord(name, record, nowMs) };
+function highestAbove(requests: readonly AcquireRequest[]): number {
+  return requests.reduce((highest, { above }) => Math.max(highest, above ?? 0), 0);
+}
 
-  const grantedAtMs = store.runtime.now().wallMs;
-  const term = nextTerm(store.lastTerm, grantedAtMs, request.above);
-  store.lastTerm = term;
-  const deadlineMs = nowMs + ttlMs;
-  store.records.set(name, {
-    kind: 'lease',
-    holder,
-    attempt,
-    term,
-    ttlMs,
-    deadlineMs,
-    grantedAtMs,
-    metadata,
-  });
-  return { outcome: 'granted', term };
+/** What the answer is instead of a new grant; `undefined` if the name may be granted. */
+function obstacleTo(
+  store: MemoryStore,
+  { name, holder, attempt }: AcquireRequest,
+  nowMs: number,
+): AcquireResult | undefined {
+  const record = store.records.get(name);
+  if (record === undefined) return undefined;
+  if (record.kind === 'foreign')
+    return { outcome: 'corrupt', detail: `the text under "${name}" is no record of a lease` };
+  if (record.kind === 'reservation' && record.to === holder.id) return undefined;
+  const isSameAttempt =
+    record.kind === 'lease' && record.holder.equals(holder) && record.attempt === attempt;
+  if (isSameAttempt) return { outcome: 'granted', term: record.term };
+  return { outcome: 'held', current: describeRecord(name, record, nowMs) };
 }
 
 export function renewOne(store: MemoryStore, request: RenewRequest, nowMs: number): RenewResult {

@@ -55,9 +55,11 @@ end`;
  * - Returns `no-term` if terms are used up, `bad-term` if the last term is not one; else for each lease a list:
  *   `granted`, term | `held`, text, PTTL, `repaired` or nothing | `corrupt`, detail.
  * - Clock: the server's, for the term and for expiry.
- * - Keeps true: the term is taken in the step that grants (the largest of last + 1, now, above + 1) and written before
- *   the lease; the same attempt is answered with the same term and extends nothing; a record that would outlive its own
- *   ttl is cut down to it, so that a lost TTL or a clock that was stepped back blocks a name for one ttl at most.
+ * - Keeps true: the term is taken in the step that grants and written before the leases. It is one for all that is
+ *   granted here, the largest of last + 1, now, and `above` + 1 of each: a term for each name would run ahead of the
+ *   clock, which is all that keeps terms rising once the last one is lost. The same attempt is answered with the same
+ *   term and extends nothing; a record that would outlive its own ttl is cut down to it, so that a lost TTL or a clock
+ *   that was stepped back blocks a name for one ttl at most.
  */
 export const acquireScript = defineScript(
   'acquire',
@@ -66,7 +68,7 @@ local count, highestAbove = tonumber(ARGV[2]), tonumber(ARGV[3])
 local last = pcall('GET', KEYS[1])
 if isForeign(last) or (last and not string.find(last, '^%d+$')) then return 'bad-term' end
 last = tonumber(last or '0')
-if math.max(last, now, highestAbove) + count > ${highestTerm} then return 'no-term' end
+if math.max(last, now, highestAbove) >= ${highestTerm} then return 'no-term' end
 
 local function repair(key, ownTtl)
   local remaining = call('PTTL', key)
@@ -75,41 +77,52 @@ local function repair(key, ownTtl)
   return ownTtl, 'repaired'
 end
 
-local function acquire(i)
-  local key, at = KEYS[1 + i], 4 + (i - 1) * 7
-  local holder, attempt, ttl, above = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local metadata, name, index = ARGV[at + 4], ARGV[at + 5], KEYS[1 + count + tonumber(ARGV[at + 6])]
+-- What stands in the way; nothing if the name may be granted.
+local function obstacle(key, holder, attempt)
   local text = pcall('GET', key)
   if isForeign(text) then return { 'corrupt', 'a value of another type' } end
-  if text then
-    local term, owner, ttlOfOwner, theirAttempt = string.match(text, '^1L|(%d+)|([^|]+)|(%d+)|(%x+)|')
-    local to, reserve = string.match(text, '^1R|%d+|([^|]+)|(%d+)$')
-    local ownTtl = tonumber(ttlOfOwner or reserve)
-    if not ownTtl or ownTtl > ${longestTtlMs} then return { 'corrupt', 'a text that is no record' } end
-    if owner == holder and theirAttempt == attempt then return { 'granted', term } end
-    if to == nil or to ~= string.match(holder, '^[^:]+') then
-      local remaining, repaired = repair(key, ownTtl)
-      return { 'held', text, remaining, repaired }
-    end
+  if not text then return nil end
+  local term, owner, ttlOfOwner, theirAttempt = string.match(text, '^1L|(%d+)|([^|]+)|(%d+)|(%x+)|')
+  local to, reserve = string.match(text, '^1R|%d+|([^|]+)|(%d+)$')
+  local ownTtl = tonumber(ttlOfOwner or reserve)
+  if not ownTtl or ownTtl > ${longestTtlMs} then return { 'corrupt', 'a text that is no record' } end
+  if owner == holder and theirAttempt == attempt then return { 'granted', term } end
+  if to == nil or to ~= string.match(holder, '^[^:]+') then
+    local remaining, repaired = repair(key, ownTtl)
+    return { 'held', text, remaining, repaired }
   end
-  if isForeign(enter(index, name, tonumber(ttl) * ${indexTtls})) then
-    return { 'corrupt', 'an index of another type' }
-  end
-  local term = math.max(last + 1, now, tonumber(above) + 1)
-  last = term
-  local termText = number(term)
-  call('SET', KEYS[1], termText, 'PX', number(math.max(term - now, 0) + ${termTtlMs}))
-  local record = table.concat({ '1L', termText, holder, ttl, attempt, number(now), metadata }, '|')
-  call('SET', key, record, 'PX', ttl)
-  return { 'granted', termText }
 end
 
 for i = 2 + count, #KEYS do
   local stale = pcall('ZRANGEBYSCORE', KEYS[i], '-inf', number(now), 'LIMIT', 0, ${pruneCount})
   if not isForeign(stale) and #stale > 0 then call('ZREM', KEYS[i], unpack(stale)) end
 end
-local results = {}
-for i = 1, count do results[i] = acquire(i) end
+
+local results, free, term = {}, {}, math.max(last + 1, now)
+for i = 1, count do
+  local at = 4 + (i - 1) * 7
+  results[i] = obstacle(KEYS[1 + i], ARGV[at], ARGV[at + 1])
+  if not results[i] then
+    local index = KEYS[1 + count + tonumber(ARGV[at + 6])]
+    if isForeign(enter(index, ARGV[at + 5], tonumber(ARGV[at + 2]) * ${indexTtls})) then
+      results[i] = { 'corrupt', 'an index of another type' }
+    else
+      free[#free + 1] = i
+      term = math.max(term, tonumber(ARGV[at + 3]) + 1)
+    end
+  end
+end
+if #free == 0 then return results end
+
+local termText, grantedAt = number(term), number(now)
+call('SET', KEYS[1], termText, 'PX', number(math.max(term - now, 0) + ${termTtlMs}))
+for _, i in ipairs(free) do
+  local at = 4 + (i - 1) * 7
+  local holder, attempt, ttl, metadata = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 4]
+  local record = table.concat({ '1L', termText, holder, ttl, attempt, grantedAt, metadata }, '|')
+  call('SET', KEYS[1 + i], record, 'PX', ttl)
+  results[i] = { 'granted', termText }
+end
 return results
 `,
 );

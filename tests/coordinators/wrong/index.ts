@@ -18,6 +18,7 @@ import { renewFromRequest } from './renew-from-request.js';
 import { repeatedGrant } from './repeated-grant.js';
 import { shuffledAnswers } from './shuffled-answers.js';
 import { successorByPrefix } from './successor-by-prefix.js';
+import { termEach } from './term-each.js';
 import { wallClock } from './wall-clock.js';
 import type { WrongCoordinator } from './wrong.js';
 
@@ -43,5 +44,6 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   repeatedGrant,
   shuffledAnswers,
   successorByPrefix,
+  termEach,
   wallClock,
 ];

@@ -3,6 +3,9 @@ import type { Actor } from '../actor.js';
 import { defineCase, unlessSurviving } from '../case.js';
 import type { Scene } from '../scene.js';
 
+/** More names than milliseconds that a restart takes: a term of its own for each would run ahead of the clock. */
+const batchSize = 2_000;
+
 /** What a store that went away and came back still knows, as far as it declares to. */
 export const restartCases = [
   defineCase(
@@ -57,6 +60,30 @@ export const restartCases = [
     {
       needs: ['restartLosingData'],
       demonstrates: ['restart-without-data'],
+      exemption: unlessSurviving('restart-without-data'),
+    },
+  ),
+
+  defineCase(
+    'restarts/without-data-after-a-batch',
+    'many names granted in one call do not take the terms of later ones: the clock stays their floor',
+    async (scene) => {
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      const requests = Array.from({ length: batchSize }, () => ann.request(scene.newName()));
+      let highest = 0;
+      for (const result of await ann.client.acquire(requests, scene.call)) {
+        assert.equal(result.outcome, 'granted');
+        if (result.outcome === 'granted') highest = Math.max(highest, result.term);
+      }
+      await scene.subject.advance(10);
+      await scene.control('restartLosingData')();
+      await reconnect(scene, ann, bob);
+      const next = await bob.take(requests[0]?.name ?? assert.fail());
+      assert.ok(next > highest, `term ${next} was granted after term ${highest} had been lost`);
+    },
+    {
+      needs: ['restartLosingData'],
       exemption: unlessSurviving('restart-without-data'),
     },
   ),
