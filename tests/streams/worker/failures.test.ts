@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { RecordCorruptError, StaleTermError } from '../../../src/errors/index.js';
+import {
+  RecordCorruptError,
+  SequenceReusedError,
+  StaleTermError,
+} from '../../../src/errors/index.js';
 import type { DeliveredMessage } from '../../../src/streams/worker/message.js';
 import { World } from './fixture.js';
 import { defined } from './process.js';
+import { Witness } from './simulation.js';
 
 const publish = (world: World, shard: number, ...keys: string[]) => {
   for (const [index, key] of keys.entries()) {
@@ -138,5 +143,37 @@ describe('a shard that makes no progress', () => {
     expect(alarms.length).toBeGreaterThanOrEqual(2);
     expect(alarms[0]).toMatchObject({ shard: 1, key: 'stuck', attempt: 1 });
     expect(alarms[0]?.stuckMs).toBeGreaterThanOrEqual(20_000);
+  });
+});
+
+describe('a log that numbers anew', () => {
+  it('gets no message past the record of another one: it is tried again, reported and kept', async () => {
+    const world = new World();
+    const witness = new Witness();
+    const { runtime } = world;
+    const topic = world.topic({ shardCount: 2 });
+    const worker = world.worker(
+      'a',
+      (message: DeliveredMessage, { lease }) => witness.apply(message, lease),
+      { stalledAfterMs: 10_000 },
+    );
+    const publishAll = (ids: string[]) =>
+      runtime.advanceUntil(topic.publishMany(ids.map((id) => ({ key: 'k', id, payload: 0 }))));
+    await runtime.advanceUntil(worker.claim(0, 1));
+    await publishAll(['a', 'b']);
+    await runtime.advance(100);
+    expect(witness.lastSeq('k')).toBe(2);
+    world.streams.restart({ keepData: false });
+    await publishAll(['c', 'd', 'e']);
+    await runtime.advance(30_000);
+    expect(worker.eventsOf('logReset').length).toBeGreaterThan(0);
+    const [failure] = worker.eventsOf('handlerFailed');
+    expect(failure).toMatchObject({ key: 'k', seq: 1, id: 'c' });
+    expect(failure?.error).toBeInstanceOf(SequenceReusedError);
+    expect(worker.eventsOf('shardStalled')[0]).toMatchObject({ key: 'k', id: 'c' });
+    expect(world.streams.log(topic.shardOf('k')).messageCount).toBe(3);
+    expect(witness.appliedCount).toBe(2);
+    expect(witness.repeatedCount).toBe(0);
+    await runtime.advanceUntil(worker.stop());
   });
 });

@@ -134,7 +134,7 @@ describe('workers on Redis', () => {
     await fleet.untilEmpty();
     await server.restart({ keepData: false });
     const before = fleet.handledCount;
-    // Numbers begin anew with the log, so the witness of before would take them for repetitions.
+    // Numbers begin anew with the log, so the witness of before would refuse them for the keys it knows.
     const keys = all(100).map((key) => ({ key: `new-${key}`, id: '1', payload: 0 }));
     await fleet.topic.publishMany(keys);
     await fleet.untilEmpty();
