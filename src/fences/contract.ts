@@ -34,8 +34,8 @@ export interface Fence<Transaction> {
    * `claim` waits for the end, or goes first and this check, or the commit, fails. Call it before the first read or
    * write.
    *
-   * @throws {StaleTermError} as `claim` does. Roll back: after a refusal the transaction cannot commit anything, not even
-   * if the error is swallowed.
+   * @throws {StaleTermError} as `claim` does. {@link OptionError} if there is no transaction to be guarded. Roll back:
+   * after any failure the transaction cannot commit anything, not even if the error is swallowed.
    */
   check(transaction: Transaction, token: FencingToken): Promise<void>;
 
@@ -43,7 +43,7 @@ export interface Fence<Transaction> {
    * Runs `work` in a transaction that begins with {@link check} and commits after it.
    *
    * @throws {StaleTermError} with nothing written; whatever `work` throws, with nothing written;
-   * {@link OutcomeUnknownError} if the connection was lost during the commit.
+   * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself.
    */
   transaction<Result>(
     token: FencingToken,

@@ -11,9 +11,10 @@ import {
  *
  * - `connect`, `read`: nothing was asked that could change anything.
  * - `transaction`: before its commit was sent, so the server rolls it back.
+ * - `guest`: inside a transaction of the caller's, who has yet to end it.
  * - `commit`, `statement`: it may have been executed.
  */
-export type PostgresPhase = 'connect' | 'read' | 'transaction' | 'commit' | 'statement';
+export type PostgresPhase = 'connect' | 'read' | 'transaction' | 'guest' | 'commit' | 'statement';
 
 /**
  * A failure of the `pg` client or of the server as one of tenure's errors.
@@ -33,6 +34,7 @@ export function classifyPostgresError(
     if (misconfigured !== undefined) {
       return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
     }
+    if (phase === 'commit' && state === noTransaction) return endedByWork(what, cause);
     if (!meansLoss(state, phase)) {
       const hint =
         refusals[state] ?? `the server answered with SQLSTATE ${state}${constraintOf(error)}`;
@@ -67,6 +69,11 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
         `${what} failed: the connection to PostgreSQL was lost before the commit, so nothing was written; try again.`,
         cause,
       );
+    case 'guest':
+      return new UnreachableError(
+        `${what} failed: PostgreSQL gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
+        cause,
+      );
     case 'commit':
     case 'statement':
       return new OutcomeUnknownError(
@@ -74,6 +81,20 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
         cause,
       );
   }
+}
+
+/** The SQLSTATE of what needs a transaction block, where there is none. */
+export const noTransaction = '25P01';
+
+/**
+ * The commit found that the transaction it was to end is over. Neither a success nor a clean failure: if the work said
+ * `COMMIT`, what it had written until then is there.
+ */
+export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${what} has an unknown outcome: the work ended the transaction itself. If it did so by COMMIT, what it had written until then is committed; what it wrote afterwards was not guarded. Leave COMMIT and ROLLBACK to the fence.`,
+    safeCause(cause),
+  );
 }
 
 const readOnly =
@@ -103,8 +124,7 @@ const idleTooLong =
   'the transaction stood open without a statement for longer than idle_in_transaction_session_timeout, so the server ended it';
 
 const refusals: Readonly<Record<string, string>> = {
-  '25P01':
-    'the work ended the transaction itself; what it wrote after that was not guarded. Leave COMMIT and ROLLBACK to the fence',
+  [noTransaction]: 'it has to be inside a transaction; send BEGIN first',
   '25P02': 'a statement in it had failed before, and its error was not passed on',
   '25P03': idleTooLong,
   '25P04': 'it was open for longer than transaction_timeout, so the server ended it',
@@ -129,6 +149,11 @@ function meansLoss(state: string, phase: PostgresPhase): boolean {
 function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code) ? code : undefined;
+}
+
+/** Whether the server raised this error because of a text of ours. */
+export function mentions(error: unknown, text: string): boolean {
+  return sqlStateOf(error) !== undefined && error instanceof Error && error.message.includes(text);
 }
 
 export function isReadOnlyError(error: unknown): boolean {

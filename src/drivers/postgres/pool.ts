@@ -7,6 +7,8 @@ import { PostgresSession } from './session.js';
 
 export interface PoolSettings {
   readonly runtime: Runtime;
+  /** The most connections of a pool of our own. */
+  readonly maxConnections: number;
   /** Getting a client, a new connection included, and closing the pool take no longer than this. */
   readonly timeoutMs: number;
   /** The three limits the server keeps for each connection that we open. */
@@ -92,7 +94,7 @@ async function openPool(url: string, settings: PoolSettings): Promise<OwnPool> {
   const pg = await importPg();
   const pool = new pg.Pool({
     connectionString: url,
-    max: 10,
+    max: settings.maxConnections,
     connectionTimeoutMillis: settings.timeoutMs,
     idleTimeoutMillis: 10_000,
     statement_timeout: settings.statementTimeoutMs,

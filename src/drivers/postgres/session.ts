@@ -6,7 +6,13 @@ import {
 import type { Runtime } from '../../time/index.js';
 import type { PostgresClient, PostgresQueryable, PostgresResult } from './client.js';
 import { withDeadline } from './deadline.js';
-import { classifyPostgresError, isReadOnlyError, type PostgresPhase } from './errors.js';
+import {
+  classifyPostgresError,
+  endedByWork,
+  isReadOnlyError,
+  mentions,
+  type PostgresPhase,
+} from './errors.js';
 
 /** How one of our own statements is asked. */
 export interface Ask {
@@ -76,10 +82,19 @@ export interface TransactionSteps {
 }
 
 /**
- * The last message of a transaction. `SAVEPOINT` fails unless a transaction is open, so work that committed on its own
- * is found out. It also fails in one that has failed, where `COMMIT` would answer as if all were well, and roll back.
+ * The last message of a transaction.
+ *
+ * `SAVEPOINT` fails unless a transaction is open, so work that committed on its own is found out. It also fails in one
+ * that has failed, where `COMMIT` would answer as if all were well, and roll back. The setting is that of one
+ * transaction: if the work ended it and began another (`COMMIT AND CHAIN` does both), the cast fails, and with it the
+ * rest of the message. It reads the setting once more so that no planner does it ahead of time.
  */
-const commitText = 'SAVEPOINT tenure_commit; COMMIT';
+function commitText(mark: string): string {
+  const setting = `current_setting('${markSetting}', true)`;
+  return `SAVEPOINT tenure_commit; SELECT CASE WHEN ${setting} = '${mark}' THEN true ELSE concat(${setting}, ' is not ${mark}')::boolean END; COMMIT`;
+}
+
+const markSetting = 'tenure.transaction';
 
 /**
  * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever
@@ -91,11 +106,13 @@ export async function runTransaction<Client extends PostgresClient, Result>(
   body: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const { client } = session;
+  const mark = steps.ask.runtime.randomHex(8);
   let isClean = false;
   try {
-    await ask(client, { ...steps.ask, phase: 'transaction' }, steps.begin);
+    const begin = `${steps.begin}; SET LOCAL ${markSetting} = '${mark}'`;
+    await ask(client, { ...steps.ask, phase: 'transaction' }, begin);
     const result = await body(client);
-    await commit(session, steps.ask);
+    await commit(session, steps.ask, mark);
     isClean = true;
     return result;
   } catch (error) {
@@ -109,11 +126,18 @@ export async function runTransaction<Client extends PostgresClient, Result>(
 async function commit<Client extends PostgresClient>(
   session: PostgresSession<Client>,
   own: Omit<Ask, 'phase'>,
+  mark: string,
 ): Promise<void> {
   // A commit that cannot be sent any more has a known outcome.
   if (session.loss !== undefined)
     throw classifyPostgresError(session.loss, 'transaction', own.what);
-  await ask(session.client, { ...own, phase: 'commit' }, commitText);
+  try {
+    await withDeadline(own.runtime, own.timeoutMs, session.client.query(commitText(mark)));
+  } catch (error) {
+    if (mentions(error, mark))
+      throw endedByWork(own.what, new Error('another transaction is open'));
+    throw classifyPostgresError(error, 'commit', own.what);
+  }
 }
 
 /** A rollback would queue behind a statement that is not answered; closing the connection has the same effect. */

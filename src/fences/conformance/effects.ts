@@ -50,6 +50,28 @@ export const effectCases: readonly FenceCase[] = [
     },
   },
   {
+    id: 'failure-cannot-be-swallowed',
+    title: 'lets nothing commit after a check or a record that failed, whatever the reason',
+    async run({ fence, transaction, write, read }) {
+      const name = freshName('unchecked');
+      const token = tokenOf(name, 5);
+      const after = async (step: (open: Parameters<typeof write>[0]) => Promise<unknown>) => {
+        const attempt = transaction(async (open) => {
+          await write(open, name, 'unguarded');
+          const outcome = await outcomeOf(step(open));
+          assert.ok('error' in outcome, 'bad input was accepted');
+        });
+        await outcomeOf(attempt);
+        assert.equal(await read(name), undefined, 'what was not guarded was committed');
+      };
+      await after((open) => fence.check(open, { ...token, term: 0 }));
+      await after((open) => fence.recordOnce(open, name, 'key', -1, 'm1'));
+      await fence.close();
+      await after((open) => fence.check(open, token));
+      await after((open) => fence.recordOnce(open, name, 'key', 1, 'm1'));
+    },
+  },
+  {
     id: 'failed-work-leaves-nothing',
     title: "passes on the work's own error and leaves neither its writes nor its term",
     async run({ fence, other, write, read }) {

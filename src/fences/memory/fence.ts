@@ -48,9 +48,11 @@ class FenceInMemory implements MemoryFence {
   }
 
   async check(transaction: MemoryTransaction, token: FencingToken): Promise<void> {
-    this.#assertOpen();
     this.#assertOurs(transaction);
-    const candidate = validateToken(token);
+    const candidate = orSpoil(transaction, () => {
+      this.#assertOpen();
+      return validateToken(token);
+    });
     const { name, term, holderDigest } = candidate;
     const terms = transaction.table<InstalledTerm>(termTable);
     // Others may have claimed while the caller's work was awaiting something, so the commit judges once more. A refusal
@@ -80,9 +82,11 @@ class FenceInMemory implements MemoryFence {
     seq: number,
     id: string,
   ): Promise<boolean> {
-    this.#assertOpen();
     this.#assertOurs(transaction);
-    validateEffect(scope, key, seq, id);
+    orSpoil(transaction, () => {
+      this.#assertOpen();
+      validateEffect(scope, key, seq, id);
+    });
     const effects = transaction.table<string>(effectTable);
     const row = JSON.stringify([scope, key, seq]);
     // A tracked read: of two transactions that record one effect at a time, the second to commit is refused.
@@ -117,6 +121,18 @@ class FenceInMemory implements MemoryFence {
       "is not one of this fence's resource",
       remedy,
     );
+  }
+}
+
+/** After a failure the transaction cannot commit, not even for a caller who swallows it. */
+function orSpoil<Result>(transaction: MemoryTransaction, step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    transaction.guardCommit(() => {
+      throw error;
+    });
+    throw error;
   }
 }
 

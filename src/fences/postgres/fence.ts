@@ -3,6 +3,7 @@ import {
   type Ask,
   ask,
   type PostgresClient,
+  type PostgresPhase,
   type PostgresPool,
   PostgresPoolHandle,
   type PostgresQueryable,
@@ -10,8 +11,15 @@ import {
 } from '../../drivers/postgres/index.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
-import { type Candidate, judgeRepetition, validateEffect, validateToken } from '../rule.js';
+import {
+  type Candidate,
+  type Effect,
+  judgeRepetition,
+  validateEffect,
+  validateToken,
+} from '../rule.js';
 import { TermGuard } from './guard.js';
+import { Guest } from './guest.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
 import { type FenceStatements, fenceStatements, lockKey, migrationSql } from './statements.js';
 
@@ -58,7 +66,7 @@ export function postgresFence<Client extends PostgresClient = PostgresClient>(
   source: string | PostgresPool<Client>,
   options: PostgresFenceOptions = {},
 ): PostgresFence<Client> {
-  return new FenceInPostgres(source, resolveOptions(options));
+  return new FenceInPostgres(source, resolveOptions(options, typeof source === 'string'));
 }
 
 const forgottenAtOnce = 10_000;
@@ -76,6 +84,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
   readonly #guard: TermGuard;
+  readonly #guest: Guest;
   readonly #pool: PostgresPoolHandle<Client>;
   #closing: Promise<void> | undefined;
 
@@ -83,6 +92,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     this.#options = options;
     this.#statements = fenceStatements(options.quotedSchema);
     this.#guard = new TermGuard(options, this.#statements);
+    this.#guest = new Guest(this.#statements);
     this.migrationSql = migrationSql(options.schema);
     this.#pool = new PostgresPoolHandle(source, {
       ...options,
@@ -100,9 +110,10 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   }
 
   async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
-    const candidate = this.#accept(token);
-    assertQueryable(transaction);
-    await this.#guard.admitOrSpoil(transaction, candidate, `the check of "${candidate.name}"`);
+    await this.#guest.run(transaction, this.#ask('a check of a token', 'guest'), async () => {
+      const candidate = this.#accept(token);
+      await this.#guard.admit(transaction, candidate, `the check of "${candidate.name}"`, 'guest');
+    });
   }
 
   async transaction<Result>(
@@ -113,7 +124,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const what = `the transaction under "${candidate.name}"`;
     return await this.#transact(what, async (client) => {
       await this.#guard.admit(client, candidate, what);
-      return await work(client);
+      return await this.#guest.host(client, work);
     });
   }
 
@@ -124,17 +135,23 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     seq: number,
     id: string,
   ): Promise<boolean> {
-    this.#assertOpen();
-    validateEffect(scope, key, seq, id);
-    assertQueryable(transaction);
-    const own = this.#ask(`the record of an effect of "${scope}"`);
+    const own = this.#ask('the record of an effect', 'guest');
+    return await this.#guest.run(transaction, own, async () => {
+      this.#assertOpen();
+      validateEffect(scope, key, seq, id);
+      return await this.#record(transaction, own, { scope, key, seq, id });
+    });
+  }
+
+  async #record(transaction: PostgresQueryable, own: Ask, effect: Effect): Promise<boolean> {
+    const { scope, key, seq, id } = effect;
     const { record, recorded } = this.#statements;
     for (;;) {
       const added = await ask(transaction, own, record, [scope, key, seq, id]);
       if (added.rows.length === 1) return true;
       const found = await ask<{ id: string | null }>(transaction, own, recorded, [scope, key, seq]);
       const [row] = found.rows;
-      if (row !== undefined) return judgeRepetition({ scope, key, seq, id }, row.id);
+      if (row !== undefined) return judgeRepetition(effect, row.id);
       // It was forgotten between the two questions, so this one is new.
     }
   }
@@ -198,10 +215,10 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     );
   }
 
-  #ask(what: string): Ask {
+  #ask(what: string, phase: PostgresPhase = 'transaction'): Ask {
     const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
     // The server's own limit comes first, and brings a better answer.
-    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase: 'transaction', what };
+    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase, what };
   }
 
   #accept(token: FencingToken): Candidate {
@@ -212,10 +229,4 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new ClosedError('the PostgreSQL fence');
   }
-}
-
-function assertQueryable(transaction: PostgresQueryable): void {
-  if (typeof transaction?.query === 'function') return;
-  const remedy = 'pass the client on which BEGIN was sent';
-  throw new OptionError('transaction', transaction, 'is not a PostgreSQL client', remedy);
 }

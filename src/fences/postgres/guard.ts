@@ -1,5 +1,10 @@
 import { isTerm } from '../../coordinators/index.js';
-import { type Ask, ask, type PostgresQueryable } from '../../drivers/postgres/index.js';
+import {
+  type Ask,
+  ask,
+  type PostgresPhase,
+  type PostgresQueryable,
+} from '../../drivers/postgres/index.js';
 import { RecordCorruptError, StaleTermError } from '../../errors/index.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
 import type { ResolvedOptions } from './options.js';
@@ -25,33 +30,25 @@ export class TermGuard {
    *
    * @throws {StaleTermError} if it is neither.
    */
-  async admit(client: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
+  async admit(
+    client: PostgresQueryable,
+    candidate: Candidate,
+    what: string,
+    phase: PostgresPhase = 'transaction',
+  ): Promise<void> {
     const { name, term, holderDigest } = candidate;
     const { idleInTransactionTimeoutMs, schema, waitTimeoutMs, timeoutMs } = this.#options;
     // The server's own limit comes first, and brings a better answer.
-    const own = this.#ask(what, waitTimeoutMs + timeoutMs);
+    const own = this.#ask(what, waitTimeoutMs + timeoutMs, phase);
     const values = [name, term, holderDigest, lockKey(schema, name), idleInTransactionTimeoutMs];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
-    const before = await this.installed(client, name, what);
+    const before = await this.installed(client, name, what, phase);
     if (judge(before, candidate) !== 'refuse') {
       if ((await ask(client, own, this.#statements.install, values)).rows.length > 0) return;
     }
-    const after = await this.installed(client, name, what);
+    const after = await this.installed(client, name, what, phase);
     throw new StaleTermError(name, term, after?.term ?? term);
-  }
-
-  /** As {@link admit}, for a transaction of the caller's, who may or may not do the right thing about a refusal. */
-  async admitOrSpoil(client: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
-    try {
-      await this.admit(client, candidate, what);
-    } catch (error) {
-      const own = this.#ask(what, this.#options.timeoutMs);
-      if (error instanceof StaleTermError) {
-        await ask(client, own, this.#statements.spoil).catch(() => {});
-      }
-      throw error;
-    }
   }
 
   /** What is committed for a name (or written by this very transaction). Waits for nobody. */
@@ -59,8 +56,9 @@ export class TermGuard {
     client: PostgresQueryable,
     name: string,
     what: string,
+    phase: PostgresPhase = 'transaction',
   ): Promise<InstalledTerm | undefined> {
-    const own = this.#ask(what, this.#options.timeoutMs);
+    const own = this.#ask(what, this.#options.timeoutMs, phase);
     const { rows } = await ask<StoredTerm>(client, own, this.#statements.read, [name]);
     const [row] = rows;
     if (row === undefined) return undefined;
@@ -70,7 +68,7 @@ export class TermGuard {
     throw new RecordCorruptError(`the row of "${name}" in ${table} holds no term.`);
   }
 
-  #ask(what: string, timeoutMs: number): Ask {
-    return { runtime: this.#options.runtime, timeoutMs, phase: 'transaction', what };
+  #ask(what: string, timeoutMs: number, phase: PostgresPhase): Ask {
+    return { runtime: this.#options.runtime, timeoutMs, phase, what };
   }
 }

@@ -22,6 +22,11 @@ export interface PostgresFenceOptions {
    * `COMMIT` that takes longer has an unknown outcome. Default 15 000.
    */
   readonly timeoutMs?: number;
+  /**
+   * The most connections of a pool that the fence opens for a URL, 1 to 1,000; not to be given with a pool of your own.
+   * As many claims and transactions run at a time; others wait for up to `timeoutMs`. Default 10.
+   */
+  readonly maxConnections?: number;
   /** Clocks and timers; for tests. Default those of this process. */
   readonly runtime?: Runtime;
 }
@@ -32,13 +37,18 @@ export interface ResolvedOptions {
   readonly idleInTransactionTimeoutMs: number;
   readonly waitTimeoutMs: number;
   readonly timeoutMs: number;
+  readonly maxConnections: number;
   readonly runtime: Runtime;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 const waitBeyondIdleMs = 15_000;
 
-export function resolveOptions(options: PostgresFenceOptions): ResolvedOptions {
+/** @param hasOwnPool whether the fence opens the pool. */
+export function resolveOptions(
+  options: PostgresFenceOptions,
+  hasOwnPool: boolean,
+): ResolvedOptions {
   const schema = options.schema ?? 'tenure';
   const idleInTransactionTimeoutMs = options.idleInTransactionTimeoutMs ?? 30_000;
   const waitTimeoutMs = options.waitTimeoutMs ?? idleInTransactionTimeoutMs + waitBeyondIdleMs;
@@ -55,8 +65,25 @@ export function resolveOptions(options: PostgresFenceOptions): ResolvedOptions {
       `use more than idleInTransactionTimeoutMs, which is ${idleInTransactionTimeoutMs}`,
     );
   }
+  const maxConnections = options.maxConnections ?? 10;
+  if (!Number.isInteger(maxConnections) || maxConnections < 1 || maxConnections > 1_000) {
+    const remedy = 'use a whole number from 1 to 1000';
+    throw new OptionError('maxConnections', maxConnections, 'is no such number', remedy);
+  }
+  if (options.maxConnections !== undefined && !hasOwnPool) {
+    const remedy = 'set `max` of that pool';
+    throw new OptionError('maxConnections', maxConnections, 'says nothing to your pool', remedy);
+  }
   const runtime = options.runtime ?? realRuntime;
-  return { schema, quotedSchema, idleInTransactionTimeoutMs, waitTimeoutMs, timeoutMs, runtime };
+  return {
+    schema,
+    quotedSchema,
+    idleInTransactionTimeoutMs,
+    waitTimeoutMs,
+    timeoutMs,
+    maxConnections,
+    runtime,
+  };
 }
 
 function checkDuration(option: string, value: number, longestMs: number): void {

@@ -48,7 +48,10 @@ const limitIdleTime = `set_config('idle_in_transaction_session_timeout', CASE
   THEN current_setting('idle_in_transaction_session_timeout')
   ELSE $5::text || 'ms' END, true) IS NOT NULL`;
 
-/** An installed term that a crash forgets would let an old owner in again. Raises, never lowers. Never null. */
+/**
+ * An installed term that a crash forgets would let an old owner in again; an effect that it forgets may have been
+ * acknowledged, so that nobody sends its message again. Raises, never lowers. Never null.
+ */
 const commitDurably = `set_config('synchronous_commit', CASE
   WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
   THEN current_setting('synchronous_commit')
@@ -74,7 +77,7 @@ export function fenceStatements(quotedSchema: string) {
      */
     pass: `SELECT f.term::text AS term FROM ${fences} AS f
 WHERE f.name = $1 AND CASE WHEN f.term = $2::bigint AND f.holder_digest = $3::text
-  THEN pg_advisory_xact_lock_shared($4::bigint) IS NOT NULL AND ${limitIdleTime}
+  THEN pg_advisory_xact_lock_shared($4::bigint) IS NOT NULL AND ${limitIdleTime} AND ${commitDurably}
   ELSE false END
 FOR SHARE OF f`,
 
@@ -97,18 +100,23 @@ RETURNING f.term::text AS term`,
     /**
      * Fails, always.
      *
-     * Keeps true: a transaction in which a check was refused cannot commit, even if the caller swallows the refusal.
+     * Keeps true: a transaction in which a check failed cannot commit, even if the caller swallows the failure.
      */
-    spoil: `DO $$ BEGIN RAISE EXCEPTION 'tenure: a stale term was refused, this transaction can only be rolled back'; END $$`,
+    spoil: `DO $$ BEGIN RAISE EXCEPTION 'tenure: a check failed, this transaction can only be rolled back'; END $$`,
+
+    /** Fails outside a transaction, and in one that has failed. Leaves nothing behind. */
+    assertTransaction: 'SAVEPOINT tenure_check; RELEASE SAVEPOINT tenure_check',
 
     /** In: name. Out: what is installed, or no row. Locks nothing. */
     read: `SELECT f.term::text AS term, f.holder_digest AS "holderDigest" FROM ${fences} AS f WHERE f.name = $1`,
 
     /**
      * In: scope, key, seq, id of the message. Out: one row if the effect is new, none if it is recorded.
+     * Keeps true: the transaction commits durably, whether or not a token was checked in it.
      * Keeps true: it waits for another transaction that is recording the same effect, and counts on its outcome.
      */
-    record: `INSERT INTO ${effects} (scope, key, seq, id) VALUES ($1, $2, $3::bigint, $4)
+    record: `INSERT INTO ${effects} (scope, key, seq, id)
+SELECT $1::text, $2::text, $3::bigint, $4::text WHERE ${commitDurably}
 ON CONFLICT (scope, key, seq) DO NOTHING RETURNING true AS recorded`,
 
     /**

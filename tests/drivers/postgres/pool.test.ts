@@ -7,6 +7,7 @@ import { realRuntime } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
 
 const settings = {
+  maxConnections: 3,
   runtime: realRuntime,
   timeoutMs: 2000,
   statementTimeoutMs: 7000,

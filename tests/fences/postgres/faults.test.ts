@@ -167,6 +167,31 @@ describe('a server that crashes', () => {
     expect(await failureOf(fence.claim(tokenOf(name, 5)))).toBeInstanceOf(StaleTermError);
     expect(await readData(server.url, name)).toBeUndefined();
   });
+
+  it('just after a transaction has kept what it wrote, and that it did', async () => {
+    const name = freshName('kept');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    await fence.transaction(token, async (client) => {
+      await fence.recordOnce(client, name, 'key', 1, 'm1');
+      await put(client, name, 'kept');
+    });
+    const pool = openPool(server.url);
+    const client = await pool.connect();
+    client.on('error', () => {});
+    await client.query('BEGIN');
+    await fence.recordOnce(client, name, 'unchecked', 1, 'm1');
+    await client.query('COMMIT');
+    await server.kill();
+    client.release(true);
+    await pool.end();
+    await server.restart();
+    expect(await readData(server.url, name)).toBe('kept');
+    for (const key of ['key', 'unchecked']) {
+      const record = fence.transaction(token, (open) => fence.recordOnce(open, name, key, 1, 'm1'));
+      expect(await record).toBe(false);
+    }
+  });
 });
 
 describe('a server that is not fit for the PostgreSQL fence', () => {

@@ -1,8 +1,22 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { ClosedError, StaleTermError, StoreRefusedError } from '../../../src/errors/index.js';
+import {
+  ClosedError,
+  OptionError,
+  OutcomeUnknownError,
+  RecordCorruptError,
+  SequenceReusedError,
+  StaleTermError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
-import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
+import {
+  type PostgresFence,
+  type PostgresFenceOptions,
+  type PostgresQueryable,
+  postgresFence,
+} from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
 import { openPool, preparedDatabase, put, readData, runSql } from './subject.js';
 
@@ -81,9 +95,29 @@ describe('a transaction under the PostgreSQL fence', () => {
     const attempt = fence.transaction(tokenOf(freshName('own'), 5), async (client) => {
       await client.query('COMMIT');
     });
-    await expect(attempt).rejects.toMatchObject({ storeCode: '25P01' });
-    await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+    await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+    await expect(attempt).rejects.toMatchObject({ cause: { code: '25P01' } });
+    await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
   });
+
+  it.each(['COMMIT; BEGIN', 'COMMIT AND CHAIN', 'ROLLBACK; BEGIN', 'ROLLBACK AND CHAIN'])(
+    'finds out that the work went on in another transaction, by %s',
+    async (text) => {
+      const name = freshName('another');
+      const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+        await put(client, `${name}/before`, 'there');
+        await client.query(text);
+        await put(client, name, 'unguarded');
+      });
+      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+      await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+      expect(await readData(database.url, name)).toBeUndefined();
+      const isCommitted = text.startsWith('COMMIT');
+      expect(await readData(database.url, `${name}/before`)).toBe(
+        isCommitted ? 'there' : undefined,
+      );
+    },
+  );
 
   it('refuses a commit that a deferred constraint stops, without the row in the error', async () => {
     await runSql(
@@ -221,11 +255,41 @@ describe('a transaction under the PostgreSQL fence', () => {
     expect(await fence.installedTerm(name)).toBe(5);
   });
 
+  it('commits durably whatever the session says: terms that were there, and effects', async () => {
+    const name = freshName('durable');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const settingOf = async (client: pg.PoolClient) =>
+      (await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit;
+    const cases = {
+      off: 'on',
+      local: 'on',
+      remote_write: 'on',
+      on: 'on',
+      remote_apply: 'remote_apply',
+    };
+    for (const [session, expected] of Object.entries(cases)) {
+      const options = { options: `-c synchronous_commit=${session}` };
+      const lax = openPool(database.url, options);
+      const onLax = postgresFence<pg.PoolClient>(lax);
+      expect(await onLax.transaction(token, settingOf), session).toBe(expected);
+      const client = await lax.connect();
+      await client.query('BEGIN');
+      await onLax.recordOnce(client, name, session, 1, 'm1');
+      expect(await settingOf(client), session).toBe(expected);
+      await client.query('COMMIT');
+      expect(await settingOf(client), session).toBe(session);
+      client.release();
+      await lax.end();
+    }
+  });
+
   it('forgets old effects, and only those', async () => {
     const scope = freshName('forget');
     const token = tokenOf(scope, 5);
     const record = (seq: number) =>
       fence.transaction(token, (client) => fence.recordOnce(client, scope, 'key', seq, `m${seq}`));
+    await fence.forgetEffects(0);
     await record(1);
     await runSql(
       database.url,
@@ -235,5 +299,128 @@ describe('a transaction under the PostgreSQL fence', () => {
     expect(await fence.forgetEffects(3_600_000)).toBe(1);
     expect(await fence.forgetEffects(3_600_000)).toBe(0);
     expect([await record(1), await record(2)]).toEqual([true, false]);
+  });
+});
+
+describe('a check or a record of the PostgreSQL fence', () => {
+  const steps = {
+    check: (on: PostgresQueryable, name: string) => fence.check(on, tokenOf(name, 5)),
+    record: (on: PostgresQueryable, name: string) => fence.recordOnce(on, name, 'key', 1, 'm1'),
+  };
+
+  it.each(['check', 'record'] as const)('(%s) is refused outside a transaction', async (step) => {
+    const name = freshName('outside');
+    const client = await pool.connect();
+    const disguised: PostgresQueryable = { query: (text, values) => pool.query(text, values) };
+    const nothing = undefined as never;
+    for (const target of [client, pool as unknown as PostgresQueryable, disguised, nothing]) {
+      await expect(steps[step](target, name)).rejects.toBeInstanceOf(OptionError);
+    }
+    await expect(steps[step](client, name)).rejects.toThrow(/BEGIN/);
+    // The same client is taken inside a transaction, and what went wrong before has left nothing.
+    await client.query('BEGIN');
+    await steps[step](client, name);
+    await client.query('COMMIT');
+    client.release();
+    expect(await fence.installedTerm(name)).toBe(step === 'check' ? 5 : undefined);
+  });
+
+  async function swallowing(name: string, step: (client: pg.PoolClient) => Promise<unknown>) {
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    await put(client, name, 'unguarded');
+    const failure = await step(client).catch((error: unknown) => error);
+    await client.query('COMMIT');
+    client.release();
+    return failure;
+  }
+
+  it('that fails for any reason cannot be swallowed and committed', async () => {
+    const name = freshName('spoilt');
+    const token = tokenOf(name, 5);
+    const closed = postgresFence(pool);
+    await closed.close();
+    const failures = [
+      await swallowing(name, (client) => fence.check(client, { ...token, term: 0 })),
+      await swallowing(name, (client) => closed.check(client, token)),
+      await swallowing(name, (client) => closed.recordOnce(client, name, 'key', 1, 'm1')),
+      await swallowing(name, (client) => fence.recordOnce(client, name, '', 1, 'm1')),
+    ];
+    const classes = [OptionError, ClosedError, ClosedError, OptionError];
+    for (const [index, failure] of failures.entries())
+      expect(failure, `${index}`).toBeInstanceOf(classes[index]);
+    await runSql(
+      database.url,
+      `ALTER TABLE tenure.fences DROP CONSTRAINT fences_term_check;
+       INSERT INTO tenure.fences VALUES ('${name}', 9000000000000000, 'nobody')`,
+    );
+    const corrupt = await swallowing(name, (client) => fence.check(client, token));
+    expect(corrupt).toBeInstanceOf(RecordCorruptError);
+    expect(await readData(database.url, name)).toBeUndefined();
+    await runSql(database.url, 'DELETE FROM tenure.fences WHERE name = $1', [name]);
+  });
+
+  it('that gets no answer in time cannot be swallowed either, and does not speak of a lost connection', async () => {
+    const name = freshName('late');
+    const old = tokenOf(name, 5);
+    await fence.claim(old);
+    const gate = new Gate();
+    const open = fence.transaction(old, () => gate.pass());
+    await gate.reached;
+    const hasty = postgresFence(pool, {
+      idleInTransactionTimeoutMs: 100,
+      waitTimeoutMs: 200,
+      timeoutMs: 100,
+    });
+    // A session without limits of its own: the server would let it wait for ever.
+    const attempt = swallowing(name, async (client) => {
+      const failure = await hasty.check(client, tokenOf(name, 6)).catch((error: unknown) => error);
+      gate.open();
+      throw failure;
+    });
+    const failure = await attempt;
+    await open;
+    expect(failure).toBeInstanceOf(UnreachableError);
+    expect(String(failure)).toMatch(/gave no answer. Roll the transaction back/);
+    expect(await readData(database.url, name)).toBeUndefined();
+    expect(await fence.installedTerm(name)).toBe(5);
+  });
+
+  it('of a number that was used twice may be caught, and something else kept', async () => {
+    const name = freshName('caught');
+    const token = tokenOf(name, 5);
+    const record = (client: pg.PoolClient, id: string) =>
+      fence.recordOnce(client, name, 'key', 1, id);
+    await fence.transaction(token, (client) => record(client, 'm1'));
+    await fence.transaction(token, async (client) => {
+      await expect(record(client, 'm2')).rejects.toBeInstanceOf(SequenceReusedError);
+      await put(client, name, 'put aside');
+    });
+    expect(await readData(database.url, name)).toBe('put aside');
+  });
+});
+
+describe('a pool that the PostgreSQL fence opens', () => {
+  it('has as many connections as it was told, and no more', async () => {
+    const name = freshName('pool');
+    const token = tokenOf(name, 5);
+    const small = postgresFence(database.url, { maxConnections: 2, timeoutMs: 1000 });
+    await small.claim(token);
+    const gates = [new Gate(), new Gate()];
+    const open = gates.map((gate) => small.transaction(token, () => gate.pass()));
+    await Promise.all(gates.map(({ reached }) => reached));
+    await expect(small.claim(token)).rejects.toThrow(/every connection of the pool is in use/);
+    for (const gate of gates) gate.open();
+    await Promise.all(open);
+    await small.close();
+  });
+
+  it.each([0, 1.5, 1001, '5', Number.NaN])('refuses %s connections', (maxConnections) => {
+    const options = { maxConnections } as PostgresFenceOptions;
+    expect(() => postgresFence(database.url, options)).toThrow(OptionError);
+  });
+
+  it('is not confused with a pool of the user', () => {
+    expect(() => postgresFence(pool, { maxConnections: 5 })).toThrow(/set `max` of that pool/);
   });
 });

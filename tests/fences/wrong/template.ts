@@ -32,8 +32,10 @@ export class TemplateFence implements Fence<MemoryTransaction> {
   }
 
   async check(transaction: MemoryTransaction, token: FencingToken): Promise<void> {
-    this.assertOpen();
-    const candidate = this.accept(token);
+    const candidate = this.orSpoil(transaction, () => {
+      this.assertOpen();
+      return this.accept(token);
+    });
     const { name, term, holderDigest } = candidate;
     const terms = transaction.table<InstalledTerm>('terms');
     const seen = terms.peek(name);
@@ -60,8 +62,10 @@ export class TemplateFence implements Fence<MemoryTransaction> {
     seq: number,
     id: string,
   ): Promise<boolean> {
-    this.assertOpen();
-    validateEffect(scope, key, seq, id);
+    this.orSpoil(transaction, () => {
+      this.assertOpen();
+      validateEffect(scope, key, seq, id);
+    });
     const effects = transaction.table<string>('effects');
     const row = this.effectRow(scope, key, seq);
     const recordedId = effects.get(row);
@@ -104,6 +108,17 @@ export class TemplateFence implements Fence<MemoryTransaction> {
       throw staleError(candidate, installed);
     });
     throw staleError(candidate, installed);
+  }
+
+  protected orSpoil<Result>(transaction: MemoryTransaction, step: () => Result): Result {
+    try {
+      return step();
+    } catch (error) {
+      transaction.guardCommit(() => {
+        throw error;
+      });
+      throw error;
+    }
   }
 
   protected effectRow(scope: string, key: string, seq: number): string {

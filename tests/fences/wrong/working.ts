@@ -32,6 +32,12 @@ class ForgetsItsRefusals extends TemplateFence {
   }
 }
 
+class ForgetsItsFailures extends TemplateFence {
+  protected override orSpoil<Result>(_: MemoryTransaction, step: () => Result): Result {
+    return step();
+  }
+}
+
 class WrapsTheWorksError extends TemplateFence {
   override async transaction<Result>(
     token: FencingToken,
@@ -95,6 +101,7 @@ export const working: readonly WrongFence[] = [
   ),
   wrong('checks after the work', RefusesAfterTheEffect, 'lower-term-refused'),
   wrong('forgets its refusals', ForgetsItsRefusals, 'refusal-cannot-be-swallowed'),
+  wrong('forgets its failures', ForgetsItsFailures, 'failure-cannot-be-swallowed'),
   wrong("wraps the work's error", WrapsTheWorksError, 'failed-work-leaves-nothing'),
   wrong('makes writers of one term wait', SerialDespiteItsPromise, 'writers-of-one-term'),
   wrong('checks once per transaction', ChecksOncePerTransaction, 'two-names-one-transaction'),
