@@ -100,6 +100,7 @@ export function checkDocument(text: string, expectedVersion: number): void {
   }
 }
 
+/** What every store asks of a call. @throws {OptionError} unless its `timeoutMs` is one that a timer can wait for. */
 export function checkTimeout(call: CallOptions): number {
   return checkDuration(call.timeoutMs, 'timeoutMs', Number.MIN_VALUE, longestTimeoutMs);
 }

@@ -7,7 +7,11 @@ export const largestShardCount = 65_536;
 /** The longest key, in UTF-8 bytes. */
 export const longestKeyBytes = 512;
 
-const loneSurrogate = /\p{Cs}/u;
+/**
+ * Half a surrogate pair has no UTF-8 form: encoders replace it, and different keys would become one. A NUL ends texts in
+ * many stores, or cannot be stored at all.
+ */
+const notStorable = /[\0\p{Cs}]/u;
 
 /**
  * The shard of a key: SHA-1 of its UTF-8 bytes, the first four of them read big-endian, modulo the shard count.
@@ -15,7 +19,7 @@ const loneSurrogate = /\p{Cs}/u;
  * The same in every process, release and language; `docs/sharding.md` lists vectors to check another implementation
  * with. The hash only spreads keys, it protects nothing. Pins are looked up before it, see `Pins.shardOf`.
  *
- * @param key 1 to 512 UTF-8 bytes of well-formed text.
+ * @param key 1 to 512 UTF-8 bytes of well-formed text without NUL.
  * @param shardCount A power of two from 1 to 65,536. Default 256.
  * @throws {OptionError} for any other key or shard count.
  */
@@ -39,15 +43,15 @@ export function validateShardCount(shardCount: number): number {
   );
 }
 
-/** @throws {OptionError} unless `key` is 1 to 512 UTF-8 bytes of well-formed text. */
+/** The one rule for keys. @throws {OptionError} unless `key` is 1 to 512 UTF-8 bytes of well-formed text without NUL. */
 export function validateKey(key: string): string {
-  const remedy = `use 1 to ${longestKeyBytes} bytes of UTF-8 text`;
+  const remedy = `use 1 to ${longestKeyBytes} bytes of UTF-8 text without NUL`;
   if (typeof key !== 'string' || key.length === 0)
     throw new OptionError('key', key, 'is empty', remedy);
   // A code unit is at most three bytes, so most keys need no counting.
   if (key.length * 3 > longestKeyBytes && Buffer.byteLength(key) > longestKeyBytes)
     throw new OptionError('key', key, 'is too long', remedy);
-  // Half a surrogate pair has no UTF-8 form: encoders replace it, and different keys would become one.
-  if (loneSurrogate.test(key)) throw new OptionError('key', key, 'is not well-formed text', remedy);
+  if (notStorable.test(key))
+    throw new OptionError('key', key, 'is not well-formed text or holds a NUL', remedy);
   return key;
 }

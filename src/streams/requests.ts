@@ -1,7 +1,7 @@
-import { Holder, validateTerm } from '../coordinators/index.js';
-import { checkTimeout } from '../coordinators/requests.js';
+import { checkTimeout, Holder, validateName, validateTerm } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
-import { validateToken } from '../fences/rule.js';
+import type { FencingToken } from '../fences/index.js';
+import { validateKey } from '../shards/index.js';
 import type { InstallRequest, PublishRequest, StepRequest } from './contract.js';
 
 /*
@@ -9,8 +9,6 @@ import type { InstallRequest, PublishRequest, StepRequest } from './contract.js'
  * its objects while the request is on its way changes nothing. All throw `OptionError`, for the whole batch.
  */
 
-/** The longest key of a message, in UTF-8 bytes. */
-export const longestKeyBytes = 512;
 /** The longest id of a message, in UTF-8 bytes. */
 export const longestMessageIdBytes = 255;
 /** The largest payload unless the store is told otherwise, in UTF-8 bytes. */
@@ -39,7 +37,8 @@ export function checkPublishes(
 
 export function checkInstalls(requests: readonly InstallRequest[]): InstallRequest[] {
   return checkBatch(requests, ({ token }) => {
-    validateToken(token);
+    validateName(token.name, 'token.name');
+    checkOwner(token);
   });
 }
 
@@ -49,8 +48,7 @@ export function checkSteps(
 ): StepRequest[] {
   return checkBatch(requests, ({ token, acknowledge, after, limit }) => {
     // Not the whole token, of every shard, at every step: its name was checked when it was installed.
-    validateTerm(token.term, 'token.term');
-    checkHolder(token.holder);
+    checkOwner(token);
     for (const position of acknowledge) checkPosition(position, 'acknowledge', isPosition);
     if (after !== undefined) checkPosition(after, 'after', isPosition);
     checkCount(acknowledge.length, 'acknowledge');
@@ -70,9 +68,7 @@ export function checkShard(shard: number): number {
   throw new OptionError('shard', shard, 'is not a shard', 'use an integer from 0');
 }
 
-export function checkKey(key: string): string {
-  return checkText(key, 'key', longestKeyBytes);
-}
+export const checkKey = validateKey;
 
 /** Any count from 1: which ones a topic takes is its own affair. */
 export function checkShardCount(shardCount: number): number {
@@ -96,7 +92,8 @@ export function checkSeq(seq: number, option: string, smallest: number): number 
   );
 }
 
-function checkHolder(holder: unknown): void {
+function checkOwner({ term, holder }: FencingToken): void {
+  validateTerm(term, 'token.term');
   if (holder instanceof Holder) return;
   // The value may be a nonce that was passed by mistake, so it is not shown.
   throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');

@@ -114,6 +114,7 @@ describe('a table of pins', () => {
     ['an empty key', entry('', 1)],
     ['a key that is no text', entry(7, 1)],
     ['a key of half a character', entry('\ud800', 1)],
+    ['a key with a NUL', entry('a\0', 1)],
     ['deep nesting', '['.repeat(100_000)],
   ])('is not read from %s', (_what, text) => {
     expect(() => parse(text)).toThrow(RecordCorruptError);

@@ -94,6 +94,8 @@ describe('shardOf', () => {
     'ü'.repeat(257),
     '東'.repeat(171),
     'a\ud800b',
+    'a\0b',
+    '\0',
     '\udc00',
     undefined,
     7,
