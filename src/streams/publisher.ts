@@ -89,7 +89,10 @@ export class Publisher {
     if (batch.length === 0) return;
     this.#requestCount += 1;
     this.#proceed();
-    if (await this.#agree(batch)) await this.#send(batch);
+    const mayBeSent = await this.#agree(batch);
+    // Those whose budget ended meanwhile were told that nothing was sent.
+    const unsettled = batch.filter(({ pending }) => !pending.isSettled);
+    if (mayBeSent && unsettled.length > 0) await this.#send(unsettled);
     this.#requestCount -= 1;
     this.#free(batch);
     this.#proceed();

@@ -305,6 +305,24 @@ describe('the shard count of a topic', () => {
   });
 });
 
+describe('a publish whose budget ends while the store is asked for the shard count', () => {
+  it('is not sent afterwards, since its caller was told so', async () => {
+    const { topic, world, process, batches } = setUp({
+      timeoutMs: 10_000,
+      attemptTimeoutMs: 5_000,
+    });
+    process.streamLink.disturb('reply', 'hold', { count: 1 });
+    const message = { key: 'k', id: 'a', payload: 0 };
+    const lost = failure(topic.publish(message, { timeoutMs: 500 }));
+    const later = topic.publish({ key: 'k', id: 'b', payload: 0 });
+    expect(await world.runtime.advanceUntil(lost)).toBeInstanceOf(UnreachableError);
+    process.streamLink.heal();
+    process.streamLink.flush();
+    expect(await world.runtime.advanceUntil(later)).toMatchObject({ seq: 1 });
+    expect(batches).toEqual([['b']]);
+  });
+});
+
 describe('a topic', () => {
   it.each([undefined, null, {}, 'redis://localhost'])(
     'is refused on what is no store: %s',
