@@ -80,7 +80,7 @@ describe('a table of pins', () => {
 
   it('survives its stored form, whatever the keys', () => {
     const keys = fc.oneof(
-      fc.constantFrom('__proto__', 'constructor', 'toString', '"', '\u0000', '\u2028'),
+      fc.constantFrom('__proto__', 'constructor', 'toString', '"', '\u0001', '\u2028'),
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
     );
     const pin = fc.oneof(
