@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Leases } from '../../../src/leases/index.js';
 import { redisCoordinator, redisStreams } from '../../../src/redis.js';
@@ -87,6 +88,14 @@ class Fleet {
   }
 }
 
+async function until(isTrue: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 15_000;
+  while (!isTrue()) {
+    if (performance.now() > deadlineMs) throw new Error('it does not become true');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 describe('workers on Redis', () => {
   it('share 2,000 keys and handle each in order, while one joins and one leaves', async () => {
     const fleet = new Fleet();
@@ -125,6 +134,28 @@ describe('workers on Redis', () => {
       all(500).map(() => 5),
     );
     expect(fleet.witness.appliedCount).toBe(2_500);
+  });
+
+  it('handle every other shard while one log holds a foreign entry, and that one afterwards', async () => {
+    const fleet = new Fleet();
+    const { worker } = await fleet.join('a');
+    const shard = fleet.topic.shardOf('key-0');
+    const details: string[] = [];
+    worker.events.on('logCorrupt', (event) => details.push(`${event.shard} ${event.detail}`));
+    const log = `{tenure:default:${fleet.name}:s${shard}}:log`;
+    const client = new Redis(server.url);
+    closers.push(() => client.quit());
+    const position = await client.xadd(log, '*', 'text', 'not ours');
+    await fleet.publish(500, 1);
+    const elsewhere = all(500).filter((key) => fleet.topic.shardOf(`key-${key}`) !== shard);
+    await until(() => fleet.handledCount === elsewhere.length);
+    await until(() => details.length >= 2);
+    expect(details[0]).toContain(`${shard} `);
+    expect(details[0]).toContain(log);
+    await client.xdel(log, String(position));
+    await fleet.untilEmpty();
+    expect(fleet.handledCount).toBe(500);
+    expect(fleet.witness.inversions).toEqual([]);
   });
 
   it('go on after the server was restarted without its data', async () => {
