@@ -36,40 +36,57 @@ export function renewCall(
   stale: ReadonlySet<string>,
 ): ScriptCall {
   const { groups, numbers } = groupNames(requests.map(({ name }) => name));
-  const ttls = requests.map(({ ttlMs }) => whole(ttlMs));
-  const isOneTtl = ttls.every((ttlMs) => ttlMs === ttls[0]);
-  const prefixes: string[] = [];
+  const runs = new PrefixRuns();
   const lives = groups.map(() => 0);
   const metadata: (string | number)[] = [];
   const refreshes: (string | number)[] = [];
-  // Mostly one holder renews all it has.
-  let holder: Holder | undefined;
-  let wire = '';
   for (const [index, request] of requests.entries()) {
-    const ttlMs = ttls[index] ?? 0;
+    const ttlMs = whole(request.ttlMs);
+    const lifeMs = ttlMs * indexTtls;
     const group = numbers[index] ?? 0;
-    if (request.holder !== holder) {
-      holder = request.holder;
-      wire = holder.wire;
-    }
-    prefixes.push(leasePrefix(request.term, wire, ttlMs));
-    lives[group - 1] = Math.max(lives[group - 1] ?? 0, ttlMs * indexTtls);
+    runs.add(request, ttlMs);
+    lives[group - 1] = Math.max(lives[group - 1] ?? 0, lifeMs);
     if (request.metadata !== undefined) metadata.push(index + 1, request.metadata);
-    if (stale.has(request.name)) refreshes.push(index + 1, request.name, group);
+    if (stale.has(request.name)) refreshes.push(index + 1, request.name, group, lifeMs);
   }
   return {
     keys: leasesAndIndexes(keys, requests, groups),
     args: [
       requests.length,
-      isOneTtl ? 1 : ttls.length,
-      ...(isOneTtl ? ttls.slice(0, 1) : ttls),
-      ...prefixes,
+      ...runs.args(),
       ...lives,
       metadata.length / 2,
       ...metadata,
       ...refreshes,
     ],
   };
+}
+
+/**
+ * Neighbours whose texts begin alike. What one request granted has one term, so the leases of a worker make few runs, and
+ * what costs most in a renewal, to write and to parse, is sent once for each.
+ */
+class PrefixRuns {
+  readonly #runs: { count: number; readonly prefix: string; readonly ttlMs: number }[] = [];
+  #last: { readonly holder: Holder; readonly term: number; readonly ttlMs: number } | undefined;
+
+  add({ holder, term }: RenewRequest, ttlMs: number): void {
+    const last = this.#last;
+    const run = this.#runs.at(-1);
+    if (run && last?.term === term && last.holder === holder && last.ttlMs === ttlMs) {
+      run.count += 1;
+      return;
+    }
+    this.#runs.push({ count: 1, prefix: leasePrefix(term, holder.wire, ttlMs), ttlMs });
+    this.#last = { holder, term, ttlMs };
+  }
+
+  args(): (string | number)[] {
+    return [
+      this.#runs.length,
+      ...this.#runs.flatMap(({ count, prefix, ttlMs }) => [count, prefix, ttlMs]),
+    ];
+  }
 }
 
 /** A release if there is no `to`, else a handoff. */

@@ -131,9 +131,9 @@ return results
  * Extends leases that are still the caller's. The path every holder takes all day, so it does as little as it can.
  *
  * - KEYS: n leases; g indexes.
- * - ARGV: n; how many ttls follow: 1 for all, or n; the ttls in ms; then for each lease its text's beginning up to the
- *   ttl; then for each index how long to keep it; then m, and m times: number of the lease, new metadata; then for each remaining pair: number of the lease, name,
- *   number of its index - entries to refresh.
+ * - ARGV: n; r; then r runs of leases in order, whose texts begin alike: how many, their beginning up to the ttl, the ttl
+ *   in ms; then for each index how long to keep it; then m, and m times: number of the lease, new metadata; then the
+ *   entries to refresh: number of the lease, name, number of its index, how long to keep it.
  * - Returns pairs of what was not renewed: number of the lease, `vanished` or `superseded`.
  * - Clock: the server's, for expiry.
  * - Keeps true: term and holder are compared whole; nothing is created; the term never changes.
@@ -141,9 +141,7 @@ return results
 export const renewScript = defineScript(
   'renew',
   `${shared}
-local count, ttlCount = tonumber(ARGV[2]), tonumber(ARGV[3])
-local oneTtl = ttlCount == 1 and ARGV[4]
-local prefixes = 3 + ttlCount
+local count, runCount = tonumber(ARGV[2]), tonumber(ARGV[3])
 local failed, isFailed = {}, {}
 local find, sub = string.find, string.sub
 
@@ -166,11 +164,17 @@ local function renewOther(i, text, prefix, ttl)
 end
 
 -- One MGET for many keys: unpack takes no more than some thousand.
+local texts = {}
 for from = 1, count, ${readChunkCount} do
-  local upTo = math.min(from + ${readChunkCount - 1}, count)
-  local texts = call('MGET', unpack(KEYS, from, upTo))
-  for i = from, upTo do
-    local text, prefix, ttl = texts[i - from + 1], ARGV[prefixes + i], oneTtl or ARGV[3 + i]
+  local chunk = call('MGET', unpack(KEYS, from, math.min(from + ${readChunkCount - 1}, count)))
+  if from == 1 then texts = chunk else for j = 1, #chunk do texts[from + j - 1] = chunk[j] end end
+end
+
+local at, last = 4, 0
+for run = 1, runCount do
+  local prefix, ttl = ARGV[at + 1], ARGV[at + 2]
+  for i = last + 1, last + tonumber(ARGV[at]) do
+    local text = texts[i]
     -- A plain find compares without making a new string of the beginning.
     if text and find(text, prefix, 1, true) == 1 then
       call('PEXPIRE', KEYS[i], ttl)
@@ -178,9 +182,10 @@ for from = 1, count, ${readChunkCount} do
       renewOther(i, text, prefix, ttl)
     end
   end
+  last = last + tonumber(ARGV[at])
+  at = at + 3
 end
 
-local at = prefixes + count + 1
 for i = count + 1, #KEYS do
   keepIndex(KEYS[i], ARGV[at])
   at = at + 1
@@ -195,10 +200,9 @@ for m = at + 1, metadataEnd, 2 do
   end
 end
 
-for r = metadataEnd + 1, #ARGV, 3 do
-  local i = tonumber(ARGV[r])
-  if not isFailed[i] then
-    enter(KEYS[count + tonumber(ARGV[r + 2])], ARGV[r + 1], tonumber(oneTtl or ARGV[3 + i]) * ${indexTtls})
+for r = metadataEnd + 1, #ARGV, 4 do
+  if not isFailed[tonumber(ARGV[r])] then
+    enter(KEYS[count + tonumber(ARGV[r + 2])], ARGV[r + 1], tonumber(ARGV[r + 3]))
   end
 end
 return failed
