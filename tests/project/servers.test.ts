@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -129,6 +129,20 @@ describe('a Redis of one test', () => {
 });
 
 describe('a PostgreSQL of one test', () => {
+  it("starts also where our temporary folder is closed to the server's account, as root's may be", async () => {
+    const before = process.env.TMPDIR;
+    const dir = mkdtempSync('/tmp/tenure-private-');
+    process.env.TMPDIR = dir;
+    cleanups.push(async () => {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+      rmSync(dir, { recursive: true });
+    });
+    const server = await startPostgres();
+    cleanups.push(() => server.stop());
+    expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
   it('recovers committed data after an immediate shutdown', async () => {
     const server = await startPostgres();
     cleanups.push(() => server.stop());

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -159,11 +159,29 @@ export function logFile(dir: string): string {
   return join(dir, 'server.log');
 }
 
-/** A new folder under the system's temporary one, owned by the account that will use it. */
+/**
+ * A new folder under the system's temporary one, owned by the account that will use it. If that account may not enter
+ * the temporary folder, as root's own may be private, it is made under `/tmp`.
+ */
 export function makeServerDir(name: string, account?: Account): string {
-  const dir = mkdtempSync(join(tmpdir(), `tenure-${name}-`));
+  const parent = [tmpdir(), '/tmp'].find(
+    (folder) => account === undefined || canEnter(account, folder),
+  );
+  if (parent === undefined) {
+    throw new Error(
+      `the account ${account?.uid} that the server is to run as may enter neither ${tmpdir()} nor /tmp; set TMPDIR to a folder that it may enter`,
+    );
+  }
+  const dir = mkdtempSync(join(parent, `tenure-${name}-`));
   if (account) chownSync(dir, account.uid, account.gid);
   return dir;
+}
+
+/** Asks as that account: modes, groups and access lists of all folders on the way count. */
+function canEnter(account: Account, folder: string): boolean {
+  const script = 'cd -- "$1"';
+  const options = { cwd: '/', env: serverEnvironment(), stdio: 'ignore' as const, ...account };
+  return spawnSync('/bin/sh', ['-c', script, 'sh', folder], options).status === 0;
 }
 
 export async function removeServerDir(dir: string): Promise<void> {
