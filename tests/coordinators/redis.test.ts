@@ -309,6 +309,19 @@ describe('the Redis coordinator', () => {
     });
   });
 
+  it('reads many names in pieces, so that renewals get in between', async () => {
+    const names = Array.from({ length: 1_500 }, (_, index) => `many/${index}`);
+    await acquire('many/0');
+    await acquire('many/1400');
+    await admin.config('RESETSTAT');
+    const records = await coordinator.read(names, call);
+    expect(await admin.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+    expect(records).toHaveLength(1_500);
+    expect(records.flatMap((record, index) => (record === undefined ? [] : [index]))).toEqual([
+      0, 1_400,
+    ]);
+  });
+
   it('tells when the connection was lost, so that leases become uncertain', async () => {
     let lostCount = 0;
     const stop = coordinator.onConnectionLost(() => {

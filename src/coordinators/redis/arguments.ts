@@ -1,7 +1,7 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
-import { groupNames, type RedisKeys } from './keys.js';
+import { locate, type RedisKeys } from './keys.js';
 import { leasePrefix } from './record.js';
 import { indexTtls } from './scripts.js';
 
@@ -9,10 +9,10 @@ import { indexTtls } from './scripts.js';
 const whole = Math.ceil;
 
 export function acquireCall(keys: RedisKeys, requests: readonly AcquireRequest[]): ScriptCall {
-  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  const { keys: located, numbers } = locate(keys, requests);
   const highestAbove = requests.reduce((highest, { above }) => Math.max(highest, above ?? 0), 0);
   return {
-    keys: [keys.term, ...leasesAndIndexes(keys, requests, groups)],
+    keys: [keys.term, ...located],
     args: [
       requests.length,
       highestAbove,
@@ -29,13 +29,13 @@ export function acquireCall(keys: RedisKeys, requests: readonly AcquireRequest[]
   };
 }
 
-/** `stale` are the names whose entry in the index is due for a refresh. */
+/** `isStale` tells whether a name's entry in the index is due for a refresh. */
 export function renewCall(
   keys: RedisKeys,
   requests: readonly RenewRequest[],
-  stale: ReadonlySet<string>,
+  isStale: (name: string) => boolean,
 ): ScriptCall {
-  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  const { keys: located, groups, numbers } = locate(keys, requests);
   const runs = new PrefixRuns();
   const lives = groups.map(() => 0);
   const metadata: (string | number)[] = [];
@@ -47,10 +47,10 @@ export function renewCall(
     runs.add(request, ttlMs);
     lives[group - 1] = Math.max(lives[group - 1] ?? 0, lifeMs);
     if (request.metadata !== undefined) metadata.push(index + 1, request.metadata);
-    if (stale.has(request.name)) refreshes.push(index + 1, request.name, group, lifeMs);
+    if (isStale(request.name)) refreshes.push(index + 1, request.name, group, lifeMs);
   }
   return {
-    keys: leasesAndIndexes(keys, requests, groups),
+    keys: located,
     args: [
       requests.length,
       ...runs.args(),
@@ -94,9 +94,9 @@ export function endCall(
   keys: RedisKeys,
   requests: readonly (ReleaseRequest | HandoffRequest)[],
 ): ScriptCall {
-  const { groups, numbers } = groupNames(requests.map(({ name }) => name));
+  const { keys: located, groups, numbers } = locate(keys, requests);
   return {
-    keys: leasesAndIndexes(keys, requests, groups),
+    keys: located,
     args: [
       requests.length,
       ...groups.map((group) => keys.wake(group)),
@@ -111,15 +111,4 @@ export function endCall(
       ]),
     ],
   };
-}
-
-function leasesAndIndexes(
-  keys: RedisKeys,
-  requests: readonly { readonly name: string }[],
-  groups: readonly string[],
-): string[] {
-  return [
-    ...requests.map(({ name }) => keys.lease(name)),
-    ...groups.map((group) => keys.group(group)),
-  ];
 }

@@ -78,8 +78,8 @@ export interface RedisCoordinatorEvents extends RedisConnectionEvents {
 /** A coordinator that also reports what happens to its connection and its records. */
 export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
 
-/** How many records a list reads in one step: few enough not to hold up renewals. */
-const listChunkCount = 500;
+/** How many records one step reads: few enough not to hold up renewals, and all shards of a usual group. */
+const readChunkCount = 512;
 
 /**
  * A coordinator on one Redis server (7.0 or later; 7.0.15 is what the tests run on). Needs the package `ioredis`.
@@ -156,8 +156,8 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const checked = checkRenewals(requests, this.promises);
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
-    const stale = this.#freshness.stale(checked.map(({ name }) => name));
-    const { keys, args } = renewCall(this.#keys, checked, stale);
+    const { isStale, stale } = this.#freshness.judge();
+    const { keys, args } = renewCall(this.#keys, checked, isStale);
     const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
     for (const [index, { name, ttlMs }] of checked.entries()) {
@@ -188,12 +188,23 @@ class SingleRedisCoordinator implements RedisCoordinator {
 
   async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
     const checked = checkNames(names);
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return [];
-    const keys = checked.map((name) => this.#keys.lease(name));
+    const leftMs = this.#session.connection.budget(checkTimeout(call));
+    const records: (LeaseRecord | undefined)[] = [];
+    for (let from = 0; from < checked.length; from += readChunkCount) {
+      const chunk = checked.slice(from, from + readChunkCount);
+      records.push(...(await this.#readChunk(chunk, leftMs())));
+    }
+    return records;
+  }
+
+  async #readChunk(
+    names: readonly string[],
+    timeoutMs: number,
+  ): Promise<(LeaseRecord | undefined)[]> {
+    const keys = names.map((name) => this.#keys.lease(name));
     const reply = await this.#session.connection.run(readScript, keys, [keys.length], timeoutMs);
     return (reply as RecordReply[]).map(([text, remainingMs], index) => {
-      const name = checked[index] as string;
+      const name = names[index] as string;
       if (text === null) return undefined;
       const record = parseRecord(name, text, remainingMs);
       if (record === undefined) throw badRecord(name);
@@ -208,8 +219,8 @@ class SingleRedisCoordinator implements RedisCoordinator {
     if (members === null) throw badRecord(`the index of group "${group}"`);
     const names = (members as string[]).sort();
     const records: LeaseRecord[] = [];
-    for (let from = 0; from < names.length; from += listChunkCount) {
-      const chunk = names.slice(from, from + listChunkCount);
+    for (let from = 0; from < names.length; from += readChunkCount) {
+      const chunk = names.slice(from, from + readChunkCount);
       records.push(...(await this.#readListed(chunk, indexKey, leftMs())));
     }
     return records;

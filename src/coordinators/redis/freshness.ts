@@ -16,13 +16,16 @@ export class IndexFreshness {
     this.#runtime = runtime;
   }
 
-  /** Those of the names that are due now. */
-  stale(names: Iterable<string>): Set<string> {
+  /** Tells of each name whether it is due now, and gathers those that are. */
+  judge(): { readonly isStale: (name: string) => boolean; readonly stale: ReadonlySet<string> } {
     const nowMs = this.#runtime.now().monotonicMs;
     const stale = new Set<string>();
-    for (const name of names)
-      if ((this.#freshUntilMs.get(name) ?? Number.NEGATIVE_INFINITY) <= nowMs) stale.add(name);
-    return stale;
+    const isStale = (name: string) => {
+      const isDue = (this.#freshUntilMs.get(name) ?? Number.NEGATIVE_INFINITY) <= nowMs;
+      if (isDue) stale.add(name);
+      return isDue;
+    };
+    return { isStale, stale };
   }
 
   entered(name: string, ttlMs: number): void {

@@ -11,6 +11,11 @@ function prefixOf(namespace: string): string {
 
 const rememberedCount = 4_096;
 
+interface Place {
+  readonly key: string;
+  readonly group: string;
+}
+
 /**
  * Where a namespace keeps its things. The hash tag comes first in every key, so that all keys of a namespace share one
  * slot, and no text of a user can move one: names are encoded and stand behind it.
@@ -18,7 +23,7 @@ const rememberedCount = 4_096;
 export class RedisKeys {
   readonly #prefix: string;
   /** Encoding 256 names costs more than the server takes to renew them, and it is the same names each time. */
-  readonly #leases = new Map<string, string>();
+  readonly #places = new Map<string, Place>();
 
   /** @throws {OptionError} if the namespace is not a name. */
   constructor(namespace: string) {
@@ -32,12 +37,16 @@ export class RedisKeys {
 
   /** String with a TTL: the lease or reservation of a name. */
   lease(name: string): string {
-    const known = this.#leases.get(name);
+    return this.place(name).key;
+  }
+
+  place(name: string): Place {
+    const known = this.#places.get(name);
     if (known !== undefined) return known;
-    if (this.#leases.size >= rememberedCount) this.#leases.clear();
-    const key = `${this.#prefix}:lease:${encodeName(name)}`;
-    this.#leases.set(name, key);
-    return key;
+    if (this.#places.size >= rememberedCount) this.#places.clear();
+    const place = { key: `${this.#prefix}:lease:${encodeName(name)}`, group: groupOf(name) };
+    this.#places.set(name, place);
+    return place;
   }
 
   /** Sorted set with a TTL: the names of a group, each with the time at which it may be forgotten. */
@@ -56,19 +65,32 @@ export class RedisKeys {
   }
 }
 
-/** The groups of some names: each once, and for every name the number (from 1) of its group. */
-export interface Grouping {
+/** Where some names are: the keys of their leases and then of their groups' indexes. */
+export interface Location {
+  readonly keys: string[];
+  /** Each group once. */
   readonly groups: readonly string[];
+  /** For every name the number (from 1) of its group. */
   readonly numbers: readonly number[];
 }
 
-export function groupNames(names: readonly string[]): Grouping {
+export function locate(keys: RedisKeys, named: readonly { readonly name: string }[]): Location {
+  const leases: string[] = [];
+  const numbers: number[] = [];
   const numberOf = new Map<string, number>();
-  const numbers = names.map((name) => {
-    const group = groupOf(name);
-    const number = numberOf.get(group) ?? numberOf.size + 1;
-    numberOf.set(group, number);
-    return number;
-  });
-  return { groups: [...numberOf.keys()], numbers };
+  // Mostly all names are of one group.
+  let group: string | undefined;
+  let number = 0;
+  for (const { name } of named) {
+    const place = keys.place(name);
+    leases.push(place.key);
+    if (place.group !== group) {
+      group = place.group;
+      number = numberOf.get(group) ?? numberOf.size + 1;
+      numberOf.set(group, number);
+    }
+    numbers.push(number);
+  }
+  const groups = [...numberOf.keys()];
+  return { keys: [...leases, ...groups.map((one) => keys.group(one))], groups, numbers };
 }

@@ -11,6 +11,7 @@ describe('memory streams', () => {
     const runtime = new VirtualRuntime();
     const store = memoryStreams(new MemoryStreams({ runtime, dedupeWindowMs: 500 }));
     await store.publish([message], call);
+    expect(store.promises.dedupeWindowMs).toBe(500);
     await runtime.advance(499);
     expect(await store.publish([message], call)).toEqual([{ outcome: 'duplicate', seq: 1 }]);
     await runtime.advance(1);

@@ -92,6 +92,7 @@ describe('the keys of a topic', () => {
 describe('the memory of ids', () => {
   it('lasts for the dedupe window', async () => {
     const store = open({ dedupeWindowMs: 150 });
+    expect(store.promises.dedupeWindowMs).toBe(150);
     const repeated = message({ id: 'x' });
     await store.publish([repeated], call);
     expect(await store.publish([repeated], call)).toEqual([{ outcome: 'duplicate', seq: 1 }]);
@@ -305,6 +306,52 @@ describe('a large batch', () => {
     const counts = results.map((result) => (result.outcome === 'ok' ? result.messages.length : 0));
     expect(new Set(counts)).toEqual(new Set([1, 2]));
     expect(counts.filter((count) => count === 2).length).toBeLessThan(20);
+  });
+});
+
+describe('a shard full of large messages', () => {
+  it('is read in answers of a bounded size, and to its end', async () => {
+    const store = open();
+    const token = await own(store);
+    const payload = JSON.stringify('x'.repeat(200 * 1024));
+    for (let part = 0; part < 8; part++) {
+      await store.publish(
+        Array.from({ length: 10 }, () => message({ payload })),
+        call,
+      );
+    }
+    const seqs: number[] = [];
+    const counts: number[] = [];
+    for (let after: string | undefined; ; ) {
+      const request = { shard: 0, token, acknowledge: [], after, limit: 1_000 };
+      const [result] = await store.step([request], call);
+      const messages = result?.outcome === 'ok' ? result.messages : expect.fail('not the owner');
+      if (messages.length === 0) break;
+      after = messages.at(-1)?.position;
+      counts.push(messages.length);
+      seqs.push(...messages.map(({ seq }) => seq));
+    }
+    expect(seqs).toEqual(Array.from({ length: 80 }, (_, index) => index + 1));
+    // Eight megabytes at most.
+    expect(Math.max(...counts)).toBeLessThanOrEqual(40);
+    expect(Math.min(...counts.slice(0, -1))).toBeGreaterThan(1);
+  });
+
+  it('is sealed without reading it in one go', async () => {
+    const store = open();
+    const payload = JSON.stringify('x'.repeat(200 * 1024));
+    for (let part = 0; part < 4; part++) {
+      await store.publish(
+        Array.from({ length: 10 }, () => message({ key: 'b', payload })),
+        call,
+      );
+    }
+    expect(await store.seal(0, 'a', 1, call)).toEqual({
+      outcome: 'sealed',
+      lastSeq: 0,
+      drained: true,
+    });
+    expect(await store.seal(0, 'b', 1, call)).toMatchObject({ drained: false });
   });
 });
 

@@ -5,6 +5,18 @@ const agreed = { outcome: 'agreed' };
 
 export const topicCases = [
   defineStreamCase(
+    'topic/promises',
+    'declares what it is, what appends survive, and for how long it knows an id again',
+    async (scene) => {
+      const { store, durability, dedupeWindowMs } = (await scene.connect()).promises;
+      assert.match(store, /^\S+$/);
+      assert.ok(durability.length > 10, 'a sentence for a person');
+      // The subject remembers ids for a minute at least.
+      assert.ok(Number.isFinite(dedupeWindowMs) && dedupeWindowMs >= 60_000, `${dedupeWindowMs}`);
+    },
+  ),
+
+  defineStreamCase(
     'topic/shard-count',
     'keeps the first shard count it is told, and names it to whoever counts differently',
     async (scene) => {
