@@ -30,8 +30,8 @@ const drainPolling = { firstMs: 10, limitMs: 500 };
  * meanwhile, for at most their own budget. Every step can be repeated, so a move that was interrupted anywhere, or ran
  * out of time, is completed by calling this again with the same destination; until then the key stays sealed.
  *
- * Every step carries the version of the table it was decided under, and both the logs and the table refuse a lower one, so
- * a mover that froze in the middle and was overtaken changes nothing when it wakes. Ids are remembered where they were
+ * Every step carries the version of the table it was decided under. The logs and the table refuse a lower one, so a mover
+ * that froze in the middle and was overtaken changes nothing when it wakes. Ids are remembered where they were
  * accepted: a publish whose outcome was unknown *before* the move and that is repeated after it may be appended twice,
  * unless it carries its own `seq`.
  *

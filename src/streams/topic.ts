@@ -14,8 +14,8 @@ export interface TopicOptions {
   /** The keys that live elsewhere than their hash says, as the workers know them. Default: none is, and none moves. */
   readonly pins?: Pins;
   /**
-   * A publish settles within this long, retries included. 1 and above; default 10,000. Smaller means more publishes of
-   * unknown outcome in an outage, which their callers then have to repeat.
+   * A publish settles within this long, retries included. 1 up to the time the store remembers ids; default 10,000.
+   * Smaller means more publishes of unknown outcome in an outage, which their callers then have to repeat.
    */
   readonly timeoutMs?: number;
   /** One request to the store may take this long. Default a fifth of `timeoutMs`. */
@@ -58,7 +58,7 @@ export class Topic {
   readonly #largestPayloadBytes: number;
   readonly #publisher: Publisher;
 
-  /** @throws {OptionError} for what is no stream store, a bad shard count, duration or limit, or pins of another shard count. */
+  /** @throws {OptionError} for what is no stream store, a bad count, duration or limit, or pins of another shard count. */
   constructor(store: StreamStore, options: TopicOptions = {}) {
     this.store = checkStore(store);
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
@@ -91,9 +91,10 @@ export class Topic {
   /**
    * Appends one message, trying again while the budget lasts; a repeated id is recognised and appended once.
    *
-   * @throws {OptionError} for a bad key, id, seq or payload, or if the store knows the topic with another shard count. {@link SequenceGapError} if `seq` is not the next one.
-   * {@link OutcomeUnknownError} if it may have been appended: publish again with the same id. {@link KeyMovingError},
-   * {@link UnreachableError}, {@link StoreRefusedError}: it was not appended; publish again.
+   * @throws {OptionError} for a bad key, id, seq or payload, or if the store knows the topic with another shard count.
+   * {@link SequenceGapError} if `seq` is not the next one. {@link OutcomeUnknownError} if it may have been appended:
+   * publish again with the same id. {@link KeyMovingError}, {@link UnreachableError}, {@link StoreRefusedError}: it was
+   * not appended; publish again. {@link RecordCorruptError}: nor was it, and its shard has to be mended first.
    */
   async publish(message: OutgoingMessage, options: PublishOptions = {}): Promise<Receipt> {
     const timeoutMs = checkTimeout(this.store, options.timeoutMs ?? this.timeoutMs);

@@ -36,7 +36,7 @@ export interface PumpEvents {
   /** The log had lost its state, so this owner installed its term again. Messages may have been lost with the state. */
   logReset: { readonly shard: number; readonly lease: Lease };
   /**
-   * Something in this shard's log is not ours, so nothing was read from it: an alarm, repeated with every try. The shard is
+   * Something in this shard's log is not ours, so nothing was read from it: an alarm, repeated with every try. The log is
    * looked at again after `retryInMs`; other shards go on.
    */
   logCorrupt: {
