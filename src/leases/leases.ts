@@ -133,7 +133,7 @@ export class Leases implements AsyncDisposable {
   async acquire(name: string, options: WaitOptions = {}): Promise<Lease | undefined> {
     options.signal?.throwIfAborted();
     const waitMs = options.waitMs ?? 0;
-    if (!(waitMs >= 0))
+    if (!(typeof waitMs === 'number' && waitMs >= 0))
       throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
     if (waitMs > 0) return this.#wait(name, options, waitMs);
     const lease = await this.#tryOne(name, options);

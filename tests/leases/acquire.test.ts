@@ -213,7 +213,10 @@ describe('waiting', () => {
       code: 'TENURE_RECORD_CORRUPT',
     });
     await expect(leases.acquire('', { waitMs: 60_000 })).rejects.toBeInstanceOf(OptionError);
-    await expect(leases.acquire('payments', { waitMs: -1 })).rejects.toBeInstanceOf(OptionError);
+    for (const waitMs of [-1, Number.NaN, '300', true, 5n]) {
+      const wait = leases.acquire('payments', { waitMs: waitMs as number });
+      await expect(wait).rejects.toBeInstanceOf(OptionError);
+    }
   });
 
   it('confirms by one read what it was granted after a wait, and does not believe otherwise', async () => {
