@@ -21,6 +21,8 @@ export interface StreamWorkerEvents extends PumpEvents {
   shardDrained: { readonly shard: number; readonly term: number; readonly to: string | undefined };
   /** The lease ended against our will. What was not acknowledged is delivered again, to the next owner. */
   shardLost: { readonly shard: number; readonly term: number; readonly reason: EndReason };
+  /** The coordinator's terms had fallen below what the fence or the log has seen; the shard's are above it again. */
+  termHealed: { readonly shard: number; readonly above: number; readonly term: number };
   /** Owning shards failed at something, and it will be tried again. */
   shardsFailed: { readonly error: unknown; readonly during: FailedStep };
 }
@@ -148,6 +150,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       events.on('released', ({ shard, term }) =>
         emitter.emit('shardDrained', { shard, term, to: undefined }),
       ),
+      events.on('termHealed', (event) => emitter.emit('termHealed', event)),
       events.on('lost', (event) => emitter.emit('shardLost', event)),
       events.on('error', (event) => emitter.emit('shardsFailed', event)),
     ];
