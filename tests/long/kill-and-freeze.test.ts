@@ -43,19 +43,23 @@ describe('workers that are killed, frozen, drained and joined under load', () =>
     limitMs,
   );
 
-  it('were taken over, were refused, and had messages delivered again', () => {
-    const sum = (name: keyof Verdict) => verdicts.reduce((total, one) => total + one[name], 0);
-    const names = [
-      'effects',
-      'takeovers',
-      'refusedEffects',
-      'refusedProbes',
-      'redeliveries',
-    ] as const;
-    const totals = Object.fromEntries(names.map((name) => [name, sum(name)]));
-    console.log(`${verdicts.length} runs from seed ${firstSeed}: ${JSON.stringify(totals)}`);
-    for (const name of names) expect(totals[name], name).toBeGreaterThan(0);
-  });
+  // A few runs, for one seed again, need not have seen everything.
+  it.skipIf(runCount < 10)(
+    'were taken over, were refused, and had messages delivered again',
+    () => {
+      const sum = (name: keyof Verdict) => verdicts.reduce((total, one) => total + one[name], 0);
+      const names = [
+        'effects',
+        'takeovers',
+        'refusedEffects',
+        'refusedProbes',
+        'redeliveries',
+      ] as const;
+      const totals = Object.fromEntries(names.map((name) => [name, sum(name)]));
+      console.log(`${verdicts.length} runs from seed ${firstSeed}: ${JSON.stringify(totals)}`);
+      for (const name of names) expect(totals[name], name).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('the same rig without the fence', () => {
