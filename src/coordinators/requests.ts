@@ -14,8 +14,9 @@ import { validateName } from './names.js';
 import { highestTerm, validateTerm } from './term.js';
 
 /*
- * What every coordinator refuses before it sends anything. Each function returns a copy, so that a caller who changes
- * its objects while the request is on its way changes nothing. All throw `OptionError`, for the whole batch.
+ * What every coordinator refuses before it sends anything. Each function returns a list of its own, of the caller's
+ * objects: a coordinator that reads them later than in this turn copies them. All throw `OptionError`, for the whole
+ * batch.
  */
 
 type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
@@ -111,7 +112,7 @@ function checkBatch<Request extends { readonly name: string }>(
   check: (request: Request) => void,
 ): Request[] {
   const names = new Set<string>();
-  return requests.map((request) => {
+  for (const request of requests) {
     validateName(request.name);
     if (names.has(request.name)) {
       throw new OptionError(
@@ -123,8 +124,8 @@ function checkBatch<Request extends { readonly name: string }>(
     }
     names.add(request.name);
     check(request);
-    return { ...request };
-  });
+  }
+  return [...requests];
 }
 
 function checkHolder(holder: Holder): void {

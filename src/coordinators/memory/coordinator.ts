@@ -81,7 +81,7 @@ class MemoryCoordinator implements Coordinator {
   }
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
-    const checked = checkAcquires(requests, this.promises);
+    const checked = copies(checkAcquires(requests, this.promises));
     return this.#call(
       'acquire',
       checkTimeout(call),
@@ -91,14 +91,14 @@ class MemoryCoordinator implements Coordinator {
   }
 
   async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
-    const checked = checkRenewals(requests, this.promises);
+    const checked = copies(checkRenewals(requests, this.promises));
     return this.#call('renew', checkTimeout(call), (nowMs) =>
       checked.map((request) => renewOne(this.#store, request, nowMs)),
     );
   }
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = checkReleases(requests);
+    const checked = copies(checkReleases(requests));
     return this.#call('release', checkTimeout(call), (_nowMs, freed) =>
       checked.map((request) => {
         const result = releaseOne(this.#store, request);
@@ -109,7 +109,7 @@ class MemoryCoordinator implements Coordinator {
   }
 
   async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = checkHandoffs(requests, this.promises);
+    const checked = copies(checkHandoffs(requests, this.promises));
     return this.#call('handoff', checkTimeout(call), (nowMs, freed) =>
       checked.map((request) => {
         const result = handOffOne(this.#store, request, nowMs);
@@ -183,4 +183,9 @@ class MemoryCoordinator implements Coordinator {
     };
     return this.#caller.call(operation, timeoutMs, run, whenLate);
   }
+}
+
+/** The link delivers later than in this turn; what the caller changes meanwhile changes nothing. */
+function copies<Request extends object>(requests: readonly Request[]): Request[] {
+  return requests.map((request) => ({ ...request }));
 }

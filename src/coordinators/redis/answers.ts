@@ -59,8 +59,10 @@ function answerOne({ name }: AcquireRequest, reply: AcquireReply): AcquireResult
   }
 }
 
+const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
+
 export function answerRenew(requests: readonly RenewRequest[], reply: unknown): RenewResult[] {
-  const results: RenewResult[] = requests.map(() => ({ outcome: 'renewed' }));
+  const results = new Array<RenewResult>(requests.length).fill(renewed);
   const failed = reply as (number | 'vanished' | 'superseded')[];
   for (let at = 0; at < failed.length; at += 2) {
     const reason = failed[at + 1] as 'vanished' | 'superseded';

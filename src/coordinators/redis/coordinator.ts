@@ -160,6 +160,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const { keys, args } = renewCall(this.#keys, checked, isStale);
     const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
+    if (stale.size === 0 && (reply as unknown[]).length === 0) return results;
     for (const [index, { name, ttlMs }] of checked.entries()) {
       if (results[index]?.outcome !== 'renewed') this.#freshness.forget(name);
       else if (stale.has(name)) this.#freshness.entered(name, ttlMs);
