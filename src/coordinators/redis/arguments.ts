@@ -1,7 +1,7 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
-import { locate, type RedisKeys } from './keys.js';
+import { locate, type Place, type RedisKeys } from './keys.js';
 import { leasePrefix } from './record.js';
 import { indexTtls } from './scripts.js';
 
@@ -29,13 +29,21 @@ export function acquireCall(keys: RedisKeys, requests: readonly AcquireRequest[]
   };
 }
 
-/** `isStale` tells whether a name's entry in the index is due for a refresh. */
+export interface RenewCall extends ScriptCall {
+  /** For each request the place of its name. */
+  readonly places: readonly Place[];
+  /** Which of them get their entry in the index refreshed along the way. */
+  readonly refreshed: ReadonlySet<Place>;
+}
+
+/** `nowMs` (monotonic) tells which entries in the index are due for a refresh. */
 export function renewCall(
   keys: RedisKeys,
   requests: readonly RenewRequest[],
-  isStale: (name: string) => boolean,
-): ScriptCall {
-  const { keys: located, groups, numbers } = locate(keys, requests);
+  nowMs: number,
+): RenewCall {
+  const { places, keys: located, groups, numbers } = locate(keys, requests);
+  const refreshed = new Set<Place>();
   const runs = new PrefixRuns();
   const lives = groups.map(() => 0);
   const metadata: (string | number)[] = [];
@@ -47,9 +55,15 @@ export function renewCall(
     runs.add(request, ttlMs);
     lives[group - 1] = Math.max(lives[group - 1] ?? 0, lifeMs);
     if (request.metadata !== undefined) metadata.push(index + 1, request.metadata);
-    if (isStale(request.name)) refreshes.push(index + 1, request.name, group, lifeMs);
+    const place = places[index];
+    if (place !== undefined && place.indexFreshUntilMs <= nowMs) {
+      refreshed.add(place);
+      refreshes.push(index + 1, request.name, group, lifeMs);
+    }
   }
   return {
+    places,
+    refreshed,
     keys: located,
     args: [
       requests.length,

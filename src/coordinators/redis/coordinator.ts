@@ -42,13 +42,13 @@ import {
   type RecordReply,
 } from './answers.js';
 import { acquireCall, endCall, renewCall } from './arguments.js';
-import { IndexFreshness } from './freshness.js';
-import { RedisKeys } from './keys.js';
+import { notIndexed, type Place, RedisKeys } from './keys.js';
 import { redisPromises } from './promises.js';
 import { parseRecord } from './record.js';
 import {
   acquireScript,
   endScript,
+  indexRefreshTtls,
   membersScript,
   readDocumentScript,
   readScript,
@@ -106,7 +106,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
   readonly promises = redisPromises;
   readonly #keys: RedisKeys;
   readonly #session: RedisSession;
-  readonly #freshness: IndexFreshness;
+  readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
 
   constructor(
@@ -116,7 +116,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#keys = new RedisKeys(namespace);
     const what = 'the Redis coordinator';
     this.#session = new RedisSession(what, urlOrClient, { runtime, connectTimeoutMs });
-    this.#freshness = new IndexFreshness(runtime);
+    this.#runtime = runtime;
     for (const name of ['connected', 'disconnected', 'warning'] as const)
       this.#session.on(name, (event) => this.#events.emit(name, event));
   }
@@ -147,23 +147,30 @@ class SingleRedisCoordinator implements RedisCoordinator {
   }
 
   #acquired({ name, ttlMs }: AcquireRequest, result: AcquireResult, repaired: boolean): void {
-    if (result.outcome === 'granted') this.#freshness.entered(name, ttlMs);
+    if (result.outcome === 'granted') this.#indexed(this.#keys.place(name), ttlMs);
     if (result.outcome === 'corrupt') this.#events.emit('corrupt', { name, detail: result.detail });
     if (repaired) this.#events.emit('repaired', { name });
+  }
+
+  #indexed(place: Place, ttlMs: number): void {
+    place.indexFreshUntilMs = this.#nowMs() + ttlMs * indexRefreshTtls;
+  }
+
+  #nowMs(): number {
+    return this.#runtime.now().monotonicMs;
   }
 
   async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
     const checked = checkRenewals(requests, this.promises);
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
-    const { isStale, stale } = this.#freshness.judge();
-    const { keys, args } = renewCall(this.#keys, checked, isStale);
+    const { keys, args, places, refreshed } = renewCall(this.#keys, checked, this.#nowMs());
     const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
-    if (stale.size === 0 && (reply as unknown[]).length === 0) return results;
-    for (const [index, { name, ttlMs }] of checked.entries()) {
-      if (results[index]?.outcome !== 'renewed') this.#freshness.forget(name);
-      else if (stale.has(name)) this.#freshness.entered(name, ttlMs);
+    if (refreshed.size === 0 && (reply as unknown[]).length === 0) return results;
+    for (const [index, place] of places.entries()) {
+      if (results[index]?.outcome !== 'renewed') place.indexFreshUntilMs = notIndexed;
+      else if (refreshed.has(place)) this.#indexed(place, checked[index]?.ttlMs ?? 0);
     }
     return results;
   }
@@ -183,7 +190,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     if (requests.length === 0) return [];
     const { keys, args } = endCall(this.#keys, requests);
     const reply = await this.#session.connection.run(endScript, keys, args, timeoutMs);
-    for (const { name } of requests) this.#freshness.forget(name);
+    for (const { name } of requests) this.#keys.place(name).indexFreshUntilMs = notIndexed;
     return answerEnd(reply);
   }
 

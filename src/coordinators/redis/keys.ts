@@ -11,10 +11,20 @@ function prefixOf(namespace: string): string {
 
 const rememberedCount = 4_096;
 
-interface Place {
+/**
+ * Where a name's lease is, and until when (monotonic, ms) its entry in the group's index needs no refresh.
+ *
+ * An entry says until when it must not be forgotten, and that moment moves with every renewal. Moving it in the store
+ * each time would cost as much as the renewal itself, so it is set far ahead and moved only now and then.
+ */
+export interface Place {
   readonly key: string;
   readonly group: string;
+  indexFreshUntilMs: number;
 }
+
+/** This client knows nothing of the entry: it is refreshed with the next renewal. */
+export const notIndexed = Number.NEGATIVE_INFINITY;
 
 /**
  * Where a namespace keeps its things. The hash tag comes first in every key, so that all keys of a namespace share one
@@ -44,7 +54,8 @@ export class RedisKeys {
     const known = this.#places.get(name);
     if (known !== undefined) return known;
     if (this.#places.size >= rememberedCount) this.#places.clear();
-    const place = { key: `${this.#prefix}:lease:${encodeName(name)}`, group: groupOf(name) };
+    const key = `${this.#prefix}:lease:${encodeName(name)}`;
+    const place = { key, group: groupOf(name), indexFreshUntilMs: notIndexed };
     this.#places.set(name, place);
     return place;
   }
@@ -67,6 +78,7 @@ export class RedisKeys {
 
 /** Where some names are: the keys of their leases and then of their groups' indexes. */
 export interface Location {
+  readonly places: readonly Place[];
   readonly keys: string[];
   /** Each group once. */
   readonly groups: readonly string[];
@@ -75,6 +87,7 @@ export interface Location {
 }
 
 export function locate(keys: RedisKeys, named: readonly { readonly name: string }[]): Location {
+  const places: Place[] = [];
   const leases: string[] = [];
   const numbers: number[] = [];
   const numberOf = new Map<string, number>();
@@ -83,6 +96,7 @@ export function locate(keys: RedisKeys, named: readonly { readonly name: string 
   let number = 0;
   for (const { name } of named) {
     const place = keys.place(name);
+    places.push(place);
     leases.push(place.key);
     if (place.group !== group) {
       group = place.group;
@@ -92,5 +106,5 @@ export function locate(keys: RedisKeys, named: readonly { readonly name: string 
     numbers.push(number);
   }
   const groups = [...numberOf.keys()];
-  return { keys: [...leases, ...groups.map((one) => keys.group(one))], groups, numbers };
+  return { places, keys: [...leases, ...groups.map((one) => keys.group(one))], groups, numbers };
 }
