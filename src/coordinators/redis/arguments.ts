@@ -1,7 +1,7 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import type { AcquireRequest, HandoffRequest, ReleaseRequest, RenewRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
-import { locate, type Place, type RedisKeys } from './keys.js';
+import { type Location, locate, type Place, type RedisKeys } from './keys.js';
 import { leasePrefix } from './record.js';
 import { indexTtls } from './scripts.js';
 
@@ -38,17 +38,16 @@ export interface RenewCall extends ScriptCall {
 
 /** `nowMs` (monotonic) tells which entries in the index are due for a refresh. */
 export function renewCall(
-  keys: RedisKeys,
+  { places, keys, groups, numbers }: Location,
   requests: readonly RenewRequest[],
   nowMs: number,
 ): RenewCall {
-  const { places, keys: located, groups, numbers } = locate(keys, requests);
   const refreshed = new Set<Place>();
   const runs = new PrefixRuns();
   const lives = groups.map(() => 0);
   const metadata: (string | number)[] = [];
   const refreshes: (string | number)[] = [];
-  for (const [index, request] of requests.entries()) {
+  requests.forEach((request, index) => {
     const ttlMs = whole(request.ttlMs);
     const lifeMs = ttlMs * indexTtls;
     const group = numbers[index] ?? 0;
@@ -60,11 +59,11 @@ export function renewCall(
       refreshed.add(place);
       refreshes.push(index + 1, request.name, group, lifeMs);
     }
-  }
+  });
   return {
     places,
     refreshed,
-    keys: located,
+    keys,
     args: [
       requests.length,
       ...runs.args(),

@@ -42,7 +42,7 @@ import {
   type RecordReply,
 } from './answers.js';
 import { acquireCall, endCall, renewCall } from './arguments.js';
-import { notIndexed, type Place, RedisKeys } from './keys.js';
+import { notIndexed, type Place, RedisKeys, RenewalLocator } from './keys.js';
 import { redisPromises } from './promises.js';
 import { parseRecord } from './record.js';
 import {
@@ -105,6 +105,7 @@ export function redisCoordinator(
 class SingleRedisCoordinator implements RedisCoordinator {
   readonly promises = redisPromises;
   readonly #keys: RedisKeys;
+  readonly #renewals: RenewalLocator;
   readonly #session: RedisSession;
   readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
@@ -114,6 +115,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
     { namespace = 'default', runtime = realRuntime, connectTimeoutMs }: RedisCoordinatorOptions,
   ) {
     this.#keys = new RedisKeys(namespace);
+    this.#renewals = new RenewalLocator(this.#keys);
     const what = 'the Redis coordinator';
     this.#session = new RedisSession(what, urlOrClient, { runtime, connectTimeoutMs });
     this.#runtime = runtime;
@@ -164,7 +166,11 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const checked = checkRenewals(requests, this.promises);
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
-    const { keys, args, places, refreshed } = renewCall(this.#keys, checked, this.#nowMs());
+    const { keys, args, places, refreshed } = renewCall(
+      this.#renewals.locate(checked),
+      checked,
+      this.#nowMs(),
+    );
     const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
     const results = answerRenew(checked, reply);
     if (refreshed.size === 0 && (reply as unknown[]).length === 0) return results;

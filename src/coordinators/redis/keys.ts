@@ -79,7 +79,7 @@ export class RedisKeys {
 /** Where some names are: the keys of their leases and then of their groups' indexes. */
 export interface Location {
   readonly places: readonly Place[];
-  readonly keys: string[];
+  readonly keys: readonly string[];
   /** Each group once. */
   readonly groups: readonly string[];
   /** For every name the number (from 1) of its group. */
@@ -87,24 +87,35 @@ export interface Location {
 }
 
 export function locate(keys: RedisKeys, named: readonly { readonly name: string }[]): Location {
-  const places: Place[] = [];
-  const leases: string[] = [];
-  const numbers: number[] = [];
+  const places = named.map(({ name }) => keys.place(name));
   const numberOf = new Map<string, number>();
-  // Mostly all names are of one group.
-  let group: string | undefined;
-  let number = 0;
-  for (const { name } of named) {
-    const place = keys.place(name);
-    places.push(place);
-    leases.push(place.key);
-    if (place.group !== group) {
-      group = place.group;
-      number = numberOf.get(group) ?? numberOf.size + 1;
-      numberOf.set(group, number);
-    }
-    numbers.push(number);
-  }
+  const numbers = places.map(({ group }) => {
+    const number = numberOf.get(group) ?? numberOf.size + 1;
+    numberOf.set(group, number);
+    return number;
+  });
   const groups = [...numberOf.keys()];
-  return { places, keys: [...leases, ...groups.map((one) => keys.group(one))], groups, numbers };
+  const located = [...places.map(({ key }) => key), ...groups.map((group) => keys.group(group))];
+  return { places, keys: located, groups, numbers };
+}
+
+/** Remembers the last answer: a holder renews the same names in the same order all day. */
+export class RenewalLocator {
+  readonly #keys: RedisKeys;
+  #names: readonly string[] = [];
+  #location: Location = { places: [], keys: [], groups: [], numbers: [] };
+
+  constructor(keys: RedisKeys) {
+    this.#keys = keys;
+  }
+
+  locate(named: readonly { readonly name: string }[]): Location {
+    const isSame =
+      named.length === this.#names.length &&
+      named.every(({ name }, index) => name === this.#names[index]);
+    if (isSame) return this.#location;
+    this.#names = named.map(({ name }) => name);
+    this.#location = locate(this.#keys, named);
+    return this.#location;
+  }
 }
