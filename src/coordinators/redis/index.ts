@@ -5,4 +5,3 @@ export {
   type RedisCoordinatorOptions,
   redisCoordinator,
 } from './coordinator.js';
-export { redisPromises } from './promises.js';
