@@ -1,4 +1,4 @@
-import { elapsedMs, type Instant, wallStepMs } from '../time/index.js';
+import { elapsedMs, type Instant, isBefore, wallStepMs } from '../time/index.js';
 import type { EndReason } from './end-reason.js';
 
 /**
@@ -76,13 +76,13 @@ const doubtBecause =
 
 /** A renewal never moves the anchor back: replies may arrive in another order than their requests were sent. */
 const anchorAt = (life: LeaseLife, sentAt: Instant): LeaseLife =>
-  sentAt.monotonicMs > life.anchor.monotonicMs ? { ...life, anchor: sentAt } : life;
+  isBefore(life.anchor, sentAt) ? { ...life, anchor: sentAt } : life;
 
 const clearDoubt = (life: LeaseLife, event: EventOf<'renewed'>): LeaseLife => {
   const anchored = anchorAt(life, event.sentAt);
   const doubt = life.doubt;
   // A reply to a request from before the doubt proves nothing about what happened after it.
-  if (doubt !== undefined && event.sentAt.monotonicMs < doubt.since.monotonicMs) return anchored;
+  if (doubt !== undefined && isBefore(event.sentAt, doubt.since)) return anchored;
   return { ...anchored, state: 'held', doubt: undefined };
 };
 

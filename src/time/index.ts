@@ -3,6 +3,7 @@ export { realRuntime } from './real.js';
 export {
   elapsedMs,
   type Instant,
+  isBefore,
   type Runtime,
   type Timer,
   type TimerOptions,

@@ -47,3 +47,12 @@ export function elapsedMs(from: Instant, to: Instant): number {
 export function wallStepMs(from: Instant, to: Instant): number {
   return to.wallMs - from.wallMs - elapsedMs(from, to);
 }
+
+/**
+ * Whether one reading was taken before another. The monotonic clock decides; uptime only where that stood still, as in a
+ * suspend, since its own resolution of 10 ms would turn the order of close readings round.
+ */
+export function isBefore(one: Instant, other: Instant): boolean {
+  if (one.monotonicMs !== other.monotonicMs) return one.monotonicMs < other.monotonicMs;
+  return one.uptimeMs < other.uptimeMs;
+}

@@ -98,6 +98,20 @@ describe('a lease', () => {
     expect(lease.state).toBe('lost');
   });
 
+  it('is renewed once, and not without end, after a suspend in which the monotonic clock stood still', async () => {
+    const { runtime, owner, lease } = await heldLease();
+    let renewals = 0;
+    owner.leases.events.on('renewal', () => {
+      renewals += 1;
+    });
+    runtime.suspend(15_000);
+    lease.metadata = '{}';
+    await runtime.advance(1);
+    expect(lease.state).toBe('held');
+    expect(renewals).toBe(1);
+    expect(lease.remainingMs).toBeGreaterThan(19_000);
+  });
+
   it.each([3_600_000, -3_600_000])(
     'asks for a renewal at once when the wall clock steps by %d ms, and keeps its term',
     async (stepMs) => {

@@ -1,6 +1,7 @@
 import {
   ClosedError,
   OptionError,
+  OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
@@ -128,9 +129,26 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       if (replyCode(error) !== 'NOSCRIPT') throw error;
       reply = await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
     }
-    const [serverMs, verdict, value] = reply as [string, string, unknown];
-    link.clock.observe(Number(serverMs), sentAtMs, this.#nowMs());
+    const { serverMs, verdict, value } = this.#parse(link, script, reply);
+    link.clock.observe(serverMs, sentAtMs, this.#nowMs());
     return verdict === 'done' ? { value } : { tooLate: true };
+  }
+
+  /** What is no answer of our script is somebody else's, or garbage: nothing on this link can be believed any more. */
+  #parse(
+    link: Link,
+    script: RedisScript,
+    reply: unknown,
+  ): { serverMs: number; verdict: 'done' | 'too-late'; value: unknown } {
+    const [time, verdict, value] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    const serverMs = Number(time);
+    if (serverMs > 0 && (verdict === 'done' || verdict === 'too-late')) {
+      return { serverMs, verdict, value };
+    }
+    link.end('it answered with something that is no answer');
+    throw new OutcomeUnknownError(
+      `${script.name} was sent to ${this.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
+    );
   }
 
   #tooLate(script: RedisScript): StoreRefusedError {

@@ -255,6 +255,17 @@ describe('a Redis connection', () => {
     await expect.poll(() => proxy.connectionCount).toBe(0);
   });
 
+  it.each(['return 7', 'return false', 'return {}', "return {'x', 'done'}", "return 'OK'"])(
+    'takes an answer that is none of ours for an unknown outcome: %s',
+    async (lua) => {
+      const foreign = { ...echo, lua, sha: '0'.repeat(40) };
+      await expect(connection.run(foreign, [], [], 1_000)).rejects.toBeInstanceOf(
+        OutcomeUnknownError,
+      );
+      expect(await connection.run(echo, [], ['still there'], 1_000)).toBe('still there');
+    },
+  );
+
   it('knows the server clock anew after a step forward, and goes on at once', async () => {
     // A script that claims the server's clock is an hour ahead, as after a step.
     const ahead = defineScript('ahead', 'return 1');
