@@ -53,6 +53,8 @@ function safeOptions(connectTimeoutMs: number): object {
     retryStrategy: () => null,
     reconnectOnError: null,
     connectTimeout: connectTimeoutMs,
+    // A link destroys its socket itself; a farewell of two seconds would only hold up the end of the process.
+    disconnectTimeout: 1,
     // Both are replaced by deadlines of our own, which also give up the connection.
     commandTimeout: undefined,
     socketTimeout: undefined,
