@@ -1,4 +1,6 @@
-import { OptionError } from '../errors/index.js';
+import { types } from 'node:util';
+import { requireObject } from '../errors/checks.js';
+import { OptionError, preview } from '../errors/index.js';
 import { checkKey, checkSeq, longestMessageIdBytes } from './requests.js';
 
 /** A message to publish. */
@@ -10,7 +12,11 @@ export interface OutgoingMessage {
    * the id is how a repetition is recognised, within the store's dedupe window.
    */
   readonly id: string;
-  /** Anything that has a JSON form; handlers get what `JSON.parse` makes of it. */
+  /**
+   * Plain data: objects, arrays, texts, finite numbers, booleans, `null`, and what has a `toJSON`. Handlers get what
+   * `JSON.parse` makes of its JSON, so a property that is `undefined` is gone and -0 is 0; anything else that JSON would
+   * drop or change (NaN, functions, a Map, `undefined` in an array) is refused.
+   */
   readonly payload: unknown;
   /**
    * The message's number if the publisher counts by itself, as an outbox does: 1 for the first of its key, then one
@@ -34,7 +40,7 @@ export function encodeMessage(
   message: OutgoingMessage,
   largestPayloadBytes: number,
 ): EncodedMessage {
-  const { key, id, seq } = message;
+  const { key, id, seq } = requireObject('message', message, 'pass { key, id, payload }');
   checkKey(key);
   checkId(id);
   if (seq !== undefined) checkSeq(seq, 'seq', 1);
@@ -50,15 +56,7 @@ function checkId(id: string): void {
 }
 
 function encodePayload(payload: unknown, largestBytes: number): string {
-  const remedy = 'pass plain data: objects, arrays, texts, finite numbers, booleans, null';
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(payload);
-  } catch {
-    const problem = 'has no JSON form: it holds a cycle, a BigInt, or a toJSON that throws';
-    throw new OptionError('payload', payload, problem, remedy);
-  }
-  if (text === undefined) throw new OptionError('payload', payload, 'has no JSON form', remedy);
+  const text = toJson(payload);
   // A code unit is at most three bytes, so most payloads need no counting.
   if (text.length * 3 <= largestBytes) return text;
   const bytes = Buffer.byteLength(text);
@@ -70,3 +68,71 @@ function encodePayload(payload: unknown, largestBytes: number): string {
     `use at most ${largestBytes} bytes, and publish a reference to larger things`,
   );
 }
+
+function toJson(payload: unknown): string {
+  let found: string | undefined;
+  let problem = 'has no JSON form';
+  try {
+    const text = JSON.stringify(payload, function (this: unknown, name: string, value: unknown) {
+      found = notInJson(value, this, name);
+      if (found === undefined) return value;
+      const place = name === '' ? '' : ` at ${preview(name)}`;
+      problem = `holds ${found}${place}, which JSON would drop or change`;
+      throw new TypeError(problem);
+    });
+    if (text !== undefined) return text;
+  } catch {
+    if (found === undefined)
+      problem = 'has no JSON form: it holds a cycle, or a toJSON that throws';
+  }
+  const remedy = 'pass plain data: objects, arrays, texts, finite numbers, booleans, null';
+  throw new OptionError('payload', payload, problem, remedy);
+}
+
+/**
+ * What `JSON.stringify` would silently turn into something else, in words.
+ *
+ * @param value what stands in `holder` under `name`, or what its `toJSON` made of it.
+ */
+function notInJson(value: unknown, holder: unknown, name: string): string | undefined {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? undefined : String(value);
+    case 'undefined':
+      return Array.isArray(holder) ? 'undefined' : undefined;
+    case 'function':
+    case 'symbol':
+      return `a ${typeof value}`;
+    case 'bigint':
+      return 'a BigInt';
+    case 'object':
+      if (value !== null) return lossyObject(value);
+      // The toJSON of a date that is none answers null.
+      return types.isDate(Reflect.get(Object(holder), name)) ? 'an invalid Date' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function lossyObject(value: object): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null || Array.isArray(value))
+    return undefined;
+  if (types.isNumberObject(value)) return notInJson(Number(value), undefined, '');
+  if (types.isArrayBufferView(value)) return `a ${value.constructor.name}`;
+  return lossyKinds.find(([isKind]) => isKind(value))?.[1];
+}
+
+/** Their contents are no properties, so JSON would keep `{}`. */
+const lossyKinds: readonly (readonly [(value: unknown) => boolean, string])[] = [
+  [types.isMap, 'a Map'],
+  [types.isSet, 'a Set'],
+  [types.isWeakMap, 'a WeakMap'],
+  [types.isWeakSet, 'a WeakSet'],
+  [types.isRegExp, 'a RegExp'],
+  [types.isNativeError, 'an Error'],
+  [types.isPromise, 'a Promise'],
+  [types.isAnyArrayBuffer, 'an ArrayBuffer'],
+  [types.isSymbolObject, 'a symbol'],
+  [types.isBigIntObject, 'a BigInt'],
+];

@@ -1,0 +1,49 @@
+import { OptionError } from './errors.js';
+
+/*
+ * What is asked of every collaborator and every set of options, since not every caller is checked by a compiler: `null`
+ * or a number in their place would otherwise fail somewhere inside, with a message about a property of ours.
+ */
+
+/** @throws {OptionError} unless `value` is an object: not `null`, no list, no function. */
+export function requireObject<Value extends object>(
+  option: string,
+  value: Value,
+  remedy = 'pass an object, or leave it out',
+): Value {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new OptionError(option, value, 'is not an object', remedy);
+}
+
+/** @throws {OptionError} unless `value` has all of these methods; `problem` as in "is not a coordinator". */
+export function requireMethods<Value>(
+  option: string,
+  value: Value,
+  methods: readonly string[],
+  problem: string,
+  remedy: string,
+): Value {
+  const has = (method: string) => typeof Reflect.get(Object(value), method) === 'function';
+  if (methods.every(has)) return value;
+  throw new OptionError(option, value, problem, remedy);
+}
+
+/** @throws {OptionError} unless `value` was made by this class. */
+export function requireInstance<Value>(
+  option: string,
+  value: Value,
+  kind: abstract new (...values: never[]) => Value,
+): Value {
+  if (value instanceof kind) return value;
+  throw new OptionError(option, value, `is not a ${kind.name}`, `pass a ${kind.name}`);
+}
+
+/** @throws {OptionError} unless `value` is an array. */
+export function requireArray<Item>(
+  option: string,
+  value: readonly Item[],
+  remedy: string,
+): readonly Item[] {
+  if (Array.isArray(value)) return value;
+  throw new OptionError(option, value, 'is not an array', remedy);
+}
