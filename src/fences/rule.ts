@@ -1,4 +1,5 @@
 import { type Holder, validateName, validateTerm } from '../coordinators/index.js';
+import { requireObject } from '../errors/checks.js';
 import { OptionError, SequenceReusedError } from '../errors/index.js';
 import type { FencingToken } from './contract.js';
 
@@ -27,6 +28,7 @@ export interface Candidate extends InstalledTerm {
 
 /** A token, checked. @throws {OptionError} if its name, term or holder is not one. */
 export function validateToken(token: FencingToken): Candidate {
+  requireObject('token', token, 'pass the lease itself');
   const name = validateName(token.name, 'token.name');
   const term = validateTerm(token.term, 'token.term');
   return { name, term, holderDigest: validateDigest(token.holder) };
@@ -37,6 +39,13 @@ function validateDigest(holder: Holder): string {
   if (typeof digest === 'string' && /^[0-9a-f]{32}$/.test(digest)) return digest;
   // The value may be a nonce or a wire form that was passed by mistake, so it is not shown.
   throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
+}
+
+/** @throws {OptionError} unless it is a function, before any transaction begins. */
+export function validateWork(work: unknown): void {
+  if (typeof work === 'function') return;
+  const remedy = 'pass the function that writes, which is given the transaction';
+  throw new OptionError('work', work, 'is not a function', remedy);
 }
 
 /** The effect of one message, as `Fence.recordOnce` names it. */

@@ -1,3 +1,5 @@
+import { OptionError } from '../errors/index.js';
+
 /**
  * Why a lease ended.
  *
@@ -32,3 +34,15 @@ export const explanations: Record<EndReason, string> = {
   released: 'it was given back',
   shutdown: 'its process is shutting down',
 };
+
+const ownEndReasons = ['revoked', 'stalled', 'max-hold', 'shutdown'] as const satisfies EndReason[];
+
+/** Why the holder itself ends a lease whose work may still run. */
+export type OwnEndReason = (typeof ownEndReasons)[number];
+
+/** @throws {OptionError} */
+export function validateOwnEndReason(reason: OwnEndReason): void {
+  if (ownEndReasons.includes(reason)) return;
+  const remedy = `use ${ownEndReasons.join(', ')}; release() and handoff() give the name back`;
+  throw new OptionError('reason', reason, 'is no reason to end a lease', remedy);
+}

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Holder, validateMetadata } from '../coordinators/index.js';
 import type { Instant, Runtime, Timer } from '../time/index.js';
-import type { EndReason } from './end-reason.js';
+import { type EndReason, type OwnEndReason, validateOwnEndReason } from './end-reason.js';
 import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 import {
   type Doubt,
@@ -167,8 +167,13 @@ export class Lease implements AsyncDisposable {
     this.apply({ type: 'not-yours', reason: 'superseded' });
   }
 
-  /** Ends the lease from this side although its work may still run: the signal aborts, and nothing renews it. */
-  end(reason: 'revoked' | 'stalled' | 'max-hold' | 'shutdown'): void {
+  /**
+   * Ends the lease from this side although its work may still run: the signal aborts, and nothing renews it.
+   *
+   * @throws {OptionError} for another reason; the lease goes on.
+   */
+  end(reason: OwnEndReason): void {
+    validateOwnEndReason(reason);
     this.apply({ type: 'ended', reason });
   }
 

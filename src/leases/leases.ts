@@ -8,9 +8,11 @@ import {
   validateName,
   validateTerm,
 } from '../coordinators/index.js';
+import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
-import { type Runtime, realRuntime } from '../time/index.js';
+import type { Runtime } from '../time/index.js';
+import { requireRuntime } from '../time/require-runtime.js';
 import {
   type AcquireOptions,
   type AcquireOutcome,
@@ -88,16 +90,10 @@ export class Leases implements AsyncDisposable {
 
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
   constructor(coordinator: Coordinator, options: LeasesOptions = {}) {
-    if (typeof coordinator?.acquire !== 'function') {
-      throw new OptionError(
-        'coordinator',
-        coordinator,
-        'is not a coordinator',
-        'pass what memoryCoordinator() or redisCoordinator(url) returns',
-      );
-    }
+    requireCoordinator(coordinator);
+    requireObject('options', options);
     this.coordinator = coordinator;
-    this.runtime = options.runtime ?? realRuntime;
+    this.runtime = requireRuntime(options.runtime);
     this.timing = this.#resolve(options);
     this.holder = Holder.create(options.id ?? defaultHolderId(), this.runtime);
     this.#afterlife = new Afterlife(this.runtime, coordinator);
@@ -131,6 +127,7 @@ export class Leases implements AsyncDisposable {
    * are tried again until the time is up. {@link RecordCorruptError} if something foreign is stored under the name.
    */
   async acquire(name: string, options: WaitOptions = {}): Promise<Lease | undefined> {
+    requireWaitOptions(options);
     options.signal?.throwIfAborted();
     const waitMs = options.waitMs ?? 0;
     if (!(typeof waitMs === 'number' && waitMs >= 0))
@@ -152,6 +149,7 @@ export class Leases implements AsyncDisposable {
     options: AcquireOptions = {},
   ): Promise<AcquireOutcome[]> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
+    requireArray('names', names, 'pass a list of names');
     for (const name of names) validateName(name);
     const particulars = particularsOf(options);
     return this.#acquire(
@@ -170,8 +168,14 @@ export class Leases implements AsyncDisposable {
     }
   }
 
-  /** Gives back many leases in one request. Never throws; leases that have ended already are skipped. */
+  /**
+   * Gives back many leases in one request; those that have ended already are skipped.
+   *
+   * @throws {OptionError} for what is no lease; all leases go on. Never throws otherwise.
+   */
   async releaseMany(leases: readonly Lease[]): Promise<void> {
+    requireArray('leases', leases, 'pass a list of leases');
+    for (const lease of leases) requireInstance('leases', lease, Lease);
     await this.#giveBack(leases, 'released');
   }
 
@@ -179,13 +183,17 @@ export class Leases implements AsyncDisposable {
    * Gives each lease to its successor in one request, as {@link Lease.handoff} does for one; `reserveMs` defaults to the
    * ttl. For each, in order: whether the store confirmed it; `false` for a lease that had ended already.
    *
-   * @throws {OptionError} for an id or a duration that is none; all leases go on. Never throws otherwise.
+   * @throws {OptionError} for a lease, an id or a duration that is none; all leases go on. Never throws otherwise.
    */
   async handoffMany(
     gifts: readonly { readonly lease: Lease; readonly to: string }[],
     reserveMs = this.timing.ttlMs,
   ): Promise<boolean[]> {
-    for (const { to } of gifts) validateHandoff(to, reserveMs);
+    for (const gift of requireArray('gifts', gifts, 'pass a list of { lease, to }')) {
+      const { lease, to } = requireObject('gifts', gift, 'pass a list of { lease, to }');
+      requireInstance('gifts', lease, Lease);
+      validateHandoff(to, reserveMs);
+    }
     const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
     for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
     const requests = alive.map(({ lease, to }) => ({ ...asReleaseRequest(lease), to, reserveMs }));
@@ -353,8 +361,28 @@ export class Leases implements AsyncDisposable {
   }
 }
 
+function requireCoordinator(coordinator: Coordinator): void {
+  const methods = ['acquire', 'renew', 'release', 'handoff', 'read', 'watch', 'onConnectionLost'];
+  const remedy = 'pass what memoryCoordinator() or redisCoordinator(url) returns';
+  requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
+  requireObject('coordinator.promises', coordinator.promises, remedy);
+}
+
+function requireWaitOptions(options: WaitOptions): void {
+  const { signal } = requireObject('options', options);
+  if (signal === undefined) return;
+  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
+  const remedy = 'pass the signal of an AbortController, or leave it out';
+  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
+}
+
 /** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
-function particularsOf({ above, metadata }: AcquireOptions): Omit<Wanted, 'name'> {
+function particularsOf(options: AcquireOptions): Omit<Wanted, 'name'> {
+  const { above, metadata } = requireObject('options', options);
+  if ('id' in options && options.id !== undefined) {
+    const remedy = 'give it to new Leases(coordinator, { id })';
+    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
+  }
   if (above !== undefined) validateTerm(above, 'above');
   if (metadata !== undefined) validateMetadata(metadata);
   return { ...(above !== undefined && { above }), ...(metadata !== undefined && { metadata }) };

@@ -1,4 +1,5 @@
 import { validateName } from '../coordinators/index.js';
+import { requireMethods } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { Leases } from '../leases/index.js';
 import { defaultShardCount, largestShardCount, validateShardCount } from './shard-of.js';
@@ -94,9 +95,7 @@ function validatePart(
   methods: readonly string[],
   remedy: string,
 ): void {
-  const can = (method: string) => typeof Reflect.get(Object(part), method) === 'function';
-  if (!methods.every(can))
-    throw new OptionError(option, part, 'is not what is needed here', remedy);
+  requireMethods(option, part, methods, 'is not what is needed here', remedy);
 }
 
 /** Every name that will be made of the group has to be a name. */

@@ -1,6 +1,8 @@
-import { type Coordinator, validateName } from '../coordinators/index.js';
-import { OptionError, StoreRefusedError } from '../errors/index.js';
-import { Backoff, type Runtime, realRuntime, sleep } from '../time/index.js';
+import { type Coordinator, checkTimeout, validateName } from '../coordinators/index.js';
+import { requireMethods, requireObject } from '../errors/checks.js';
+import { StoreRefusedError } from '../errors/index.js';
+import { Backoff, type Runtime, sleep } from '../time/index.js';
+import { requireRuntime } from '../time/require-runtime.js';
 import { formatPins, parsePins } from './pin-document.js';
 import { PinTable } from './pin-table.js';
 import { defaultShardCount, validateShardCount } from './shard-of.js';
@@ -36,20 +38,20 @@ export class Pins {
   #reading: Promise<PinTable> | undefined;
 
   private constructor(options: PinsOptions) {
-    if (typeof options?.coordinator?.readDocument !== 'function') {
-      throw new OptionError(
-        'coordinator',
-        options?.coordinator,
-        'is not a coordinator',
-        'pass what memoryCoordinator() or redisCoordinator(url) returns',
-      );
-    }
+    requireObject('options', options, 'pass { coordinator, group }');
+    requireMethods(
+      'coordinator',
+      options.coordinator,
+      ['readDocument', 'writeDocument'],
+      'is not a coordinator',
+      'pass what memoryCoordinator() or redisCoordinator(url) returns',
+    );
     this.group = validateName(options.group, 'group');
     validateName(this.#name, 'group');
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
     this.#coordinator = options.coordinator;
-    this.#runtime = options.runtime ?? realRuntime;
-    this.#timeoutMs = options.timeoutMs ?? 5_000;
+    this.#runtime = requireRuntime(options.runtime);
+    this.#timeoutMs = checkTimeout({ timeoutMs: options.timeoutMs ?? 5_000 });
     this.#table = new PinTable(this.shardCount);
   }
 

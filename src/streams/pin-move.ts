@@ -1,3 +1,4 @@
+import { requireMethods, requireObject } from '../errors/checks.js';
 import { isTransient, KeyMovingError, OptionError } from '../errors/index.js';
 import type { Pins, PinTable } from '../shards/index.js';
 import { Backoff, elapsedMs, sleep } from '../time/index.js';
@@ -48,7 +49,10 @@ export async function movePin(
   to: number,
   options: MovePinOptions = {},
 ): Promise<PinMove> {
-  const pins = requirePins(topic);
+  requireObject('options', options);
+  const pins = requirePins(
+    requireMethods('topic', topic, ['publish'], 'is not a topic', 'pass a Topic'),
+  );
   const timeoutMs = checkTimeoutMs(options.timeoutMs ?? 30_000);
   const { runtime } = topic;
   const startedAt = runtime.now();

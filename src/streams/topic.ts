@@ -1,6 +1,8 @@
+import { requireArray, requireMethods, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { defaultShardCount, type Pins, shardOf, validateShardCount } from '../shards/index.js';
-import { type Runtime, realRuntime } from '../time/index.js';
+import type { Runtime } from '../time/index.js';
+import { requireRuntime } from '../time/require-runtime.js';
 import type { ShardBacklog, StreamStore } from './contract.js';
 import type { Receipt } from './lanes.js';
 import { encodeMessage, type OutgoingMessage } from './outgoing.js';
@@ -60,10 +62,11 @@ export class Topic {
 
   /** @throws {OptionError} for what is no stream store, a bad count, duration or limit, or pins of another shard count. */
   constructor(store: StreamStore, options: TopicOptions = {}) {
+    requireObject('options', options);
     this.store = checkStore(store);
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
     this.pins = checkPins(options.pins, this.shardCount);
-    this.runtime = options.runtime ?? realRuntime;
+    this.runtime = requireRuntime(options.runtime);
     this.timeoutMs = checkTimeout(store, options.timeoutMs ?? 10_000);
     this.attemptTimeoutMs = checkPositive(
       'attemptTimeoutMs',
@@ -97,7 +100,7 @@ export class Topic {
    * not appended; publish again. {@link RecordCorruptError}: nor was it, and its shard has to be mended first.
    */
   async publish(message: OutgoingMessage, options: PublishOptions = {}): Promise<Receipt> {
-    const timeoutMs = checkTimeout(this.store, options.timeoutMs ?? this.timeoutMs);
+    const timeoutMs = this.#timeoutOf(options);
     return this.#publisher.submit(encodeMessage(message, this.#largestPayloadBytes), timeoutMs);
   }
 
@@ -111,8 +114,9 @@ export class Topic {
     messages: readonly OutgoingMessage[],
     options: PublishOptions = {},
   ): Promise<Receipt[]> {
-    const timeoutMs = checkTimeout(this.store, options.timeoutMs ?? this.timeoutMs);
-    const encoded = messages.map((message) => encodeMessage(message, this.#largestPayloadBytes));
+    const timeoutMs = this.#timeoutOf(options);
+    const given = requireArray('messages', messages, 'pass a list of { key, id, payload }');
+    const encoded = given.map((message) => encodeMessage(message, this.#largestPayloadBytes));
     const settled = await Promise.allSettled(
       encoded.map((message) => this.#publisher.submit(message, timeoutMs)),
     );
@@ -138,6 +142,11 @@ export class Topic {
     throw new OptionError('shardCount', this.shardCount, problem, remedy);
   }
 
+  #timeoutOf(options: PublishOptions): number {
+    const { timeoutMs = this.timeoutMs } = requireObject('options', options);
+    return checkTimeout(this.store, timeoutMs);
+  }
+
   /** How much is unfinished, per shard and in sum. @throws the errors of the store. */
   async backlog(): Promise<Backlog> {
     const hashed = Array.from({ length: this.shardCount }, (_, shard) => shard);
@@ -155,14 +164,18 @@ export class Topic {
 }
 
 function checkStore(store: StreamStore): StreamStore {
-  const isStore = typeof store?.publish === 'function' && store.promises !== undefined;
-  if (isStore) return store;
+  const methods = ['describeTopic', 'publish', 'install', 'step', 'backlog', 'watch'];
   const remedy = 'pass what redisStreams or memoryStreams returns';
-  throw new OptionError('store', store, 'is no stream store', remedy);
+  requireMethods('store', store, methods, 'is no stream store', remedy);
+  requireObject('store.promises', store.promises, remedy);
+  return store;
 }
 
 function checkPins(pins: Pins | undefined, shardCount: number): Pins | undefined {
-  if (pins === undefined || pins.shardCount === shardCount) return pins;
+  if (pins === undefined) return undefined;
+  const remedy = 'pass what Pins.load() resolves to, or leave it out';
+  requireMethods('pins', pins, ['shardOf', 'refresh'], 'are none', remedy);
+  if (pins.shardCount === shardCount) return pins;
   const problem = 'count other shards than the topic';
   throw new OptionError('pins', `${pins.shardCount} shards`, problem, `use ${shardCount}`);
 }

@@ -1,6 +1,8 @@
-import { directLink, MemoryCaller, type MemoryLink } from '../../drivers/memory/index.js';
+import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
+import { requireInstance, requireObject } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   AcquireRequest,
   AcquireResult,
@@ -68,11 +70,13 @@ class MemoryCoordinator implements Coordinator {
   readonly #caller: MemoryCaller;
 
   constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
+    requireInstance('store', store, MemoryStore);
+    requireObject('options', options);
     this.#store = store;
     this.#caller = new MemoryCaller({
       what: 'memory store',
-      runtime: options.runtime ?? store.runtime,
-      link: options.link ?? directLink,
+      runtime: requireRuntime(options.runtime ?? store.runtime),
+      link: requireLink(options.link),
       nowMs: () => store.elapsedMs(),
     });
     this.#caller.attach(() =>

@@ -1,5 +1,7 @@
+import { requireObject } from '../../errors/checks.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
-import { elapsedMs, type Instant, type Runtime, realRuntime } from '../../time/index.js';
+import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import type { StoredDocument } from '../contract.js';
 import { validateName } from '../names.js';
 import { Records } from './records.js';
@@ -29,7 +31,7 @@ export class MemoryStore {
   readonly #connections = new Emitter<{ lost: undefined }>();
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.runtime = options.runtime ?? realRuntime;
+    this.runtime = requireRuntime(requireObject('options', options).runtime);
     this.#startedAt = this.runtime.now();
     this.#watchers = new Watchers(
       this.runtime,

@@ -3,9 +3,11 @@ import {
   type RedisConnectionEvents,
   RedisSession,
 } from '../../drivers/redis/index.js';
+import { requireObject } from '../../errors/checks.js';
 import { StoreRefusedError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
-import { type Runtime, realRuntime } from '../../time/index.js';
+import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   AcquireRequest,
   AcquireResult,
@@ -110,10 +112,9 @@ class SingleRedisCoordinator implements RedisCoordinator {
   readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
 
-  constructor(
-    urlOrClient: string | URL | DuplicableRedisClient,
-    { namespace = 'default', runtime = realRuntime, connectTimeoutMs }: RedisCoordinatorOptions,
-  ) {
+  constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisCoordinatorOptions) {
+    const { namespace = 'default', connectTimeoutMs } = requireObject('options', options);
+    const runtime = requireRuntime(options.runtime);
     this.#keys = new RedisKeys(namespace);
     this.#renewals = new RenewalLocator(this.#keys);
     const what = 'the Redis coordinator';

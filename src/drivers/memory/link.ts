@@ -1,3 +1,5 @@
+import { requireMethods } from '../../errors/checks.js';
+
 /** What crosses between a memory client and the state it shares with others. */
 export interface LinkMessage {
   readonly direction: 'request' | 'reply';
@@ -22,3 +24,9 @@ export const directLink: MemoryLink = {
     return true;
   },
 };
+
+/** The link of an option, by default {@link directLink}. @throws {OptionError} if it is none. */
+export function requireLink(link: MemoryLink = directLink): MemoryLink {
+  const remedy = 'leave it out, or pass a FaultLink';
+  return requireMethods('link', link, ['carry'], 'is not a link', remedy);
+}

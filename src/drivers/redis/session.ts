@@ -1,6 +1,8 @@
+import { requireObject } from '../../errors/checks.js';
 import { ClosedError } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import { type DuplicableRedisClient, redisSource } from './client.js';
 import { RedisConnection, type RedisConnectionEvents } from './connection.js';
 import { RedisSubscriber } from './subscriber.js';
@@ -30,6 +32,7 @@ export class RedisSession implements EventSource<RedisConnectionEvents> {
     urlOrClient: string | URL | DuplicableRedisClient,
     options: RedisSessionOptions,
   ) {
+    requireRuntime(requireObject('options', options).runtime);
     this.#what = what;
     const source = redisSource(urlOrClient);
     this.connection = new RedisConnection(source, options);

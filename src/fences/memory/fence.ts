@@ -1,4 +1,5 @@
 import { validateName } from '../../coordinators/index.js';
+import { requireInstance } from '../../errors/checks.js';
 import { ClosedError, OptionError, StaleTermError } from '../../errors/index.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
 import {
@@ -8,6 +9,7 @@ import {
   judgeRepetition,
   validateEffect,
   validateToken,
+  validateWork,
 } from '../rule.js';
 import { MemoryResource, MemoryTransaction } from './resource.js';
 
@@ -26,7 +28,7 @@ export interface MemoryFence extends Fence<MemoryTransaction> {
  * one database would.
  */
 export function memoryFence(resource: MemoryResource = new MemoryResource()): MemoryFence {
-  return new FenceInMemory(resource);
+  return new FenceInMemory(requireInstance('resource', resource, MemoryResource));
 }
 
 class FenceInMemory implements MemoryFence {
@@ -69,6 +71,7 @@ class FenceInMemory implements MemoryFence {
     token: FencingToken,
     work: (transaction: MemoryTransaction) => Promise<Result>,
   ): Promise<Result> {
+    validateWork(work);
     return await this.resource.transaction(async (transaction) => {
       await this.check(transaction, token);
       return await work(transaction);

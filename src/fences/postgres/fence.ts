@@ -9,6 +9,7 @@ import {
   type PostgresQueryable,
   runTransaction,
 } from '../../drivers/postgres/index.js';
+import { requireObject } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
 import {
@@ -17,6 +18,7 @@ import {
   judgeRepetition,
   validateEffect,
   validateToken,
+  validateWork,
 } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
@@ -66,6 +68,7 @@ export function postgresFence<Client extends PostgresClient = PostgresClient>(
   source: string | PostgresPool<Client>,
   options: PostgresFenceOptions = {},
 ): PostgresFence<Client> {
+  requireObject('options', options);
   return new FenceInPostgres(source, resolveOptions(options, typeof source === 'string'));
 }
 
@@ -121,6 +124,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     work: (transaction: Client) => Promise<Result>,
   ): Promise<Result> {
     const candidate = this.#accept(token);
+    validateWork(work);
     const what = `the transaction under "${candidate.name}"`;
     return await this.#transact(what, async (client) => {
       await this.#guard.admit(client, candidate, what);

@@ -1,6 +1,7 @@
 import { quoteSchema } from '../../drivers/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
-import { type Runtime, realRuntime } from '../../time/index.js';
+import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 
 export interface PostgresFenceOptions {
   /** The schema of the fence's two tables: 1 to 63 letters, digits, underscores. Default `tenure`. */
@@ -74,7 +75,7 @@ export function resolveOptions(
     const remedy = 'set `max` of that pool';
     throw new OptionError('maxConnections', maxConnections, 'says nothing to your pool', remedy);
   }
-  const runtime = options.runtime ?? realRuntime;
+  const runtime = requireRuntime(options.runtime);
   return {
     schema,
     quotedSchema,

@@ -1,5 +1,7 @@
+import { requireObject } from '../../errors/checks.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
-import { elapsedMs, type Instant, type Runtime, realRuntime } from '../../time/index.js';
+import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import type { ShardBacklog, TopicResult } from '../contract.js';
 import { checkDedupeWindow } from '../requests.js';
 import { type LogTime, ShardLog } from './log.js';
@@ -32,7 +34,7 @@ export class MemoryStreams {
   #shardCount: number | undefined;
 
   constructor(options: MemoryStreamsOptions = {}) {
-    this.runtime = options.runtime ?? realRuntime;
+    this.runtime = requireRuntime(requireObject('options', options).runtime);
     this.dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
     this.#startedAt = this.runtime.now();
   }

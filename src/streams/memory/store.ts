@@ -1,7 +1,9 @@
 import type { CallOptions } from '../../coordinators/index.js';
-import { directLink, MemoryCaller, type MemoryLink } from '../../drivers/memory/index.js';
+import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
+import { requireInstance, requireObject } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   InstallRequest,
   InstallResult,
@@ -63,6 +65,8 @@ class MemoryStreamStore implements StreamStore {
   readonly #largestPayloadBytes: number;
 
   constructor(state: MemoryStreams, options: MemoryStreamStoreOptions) {
+    requireInstance('state', state, MemoryStreams);
+    requireObject('options', options);
     this.#state = state;
     this.promises = {
       store: 'memory',
@@ -71,8 +75,8 @@ class MemoryStreamStore implements StreamStore {
     };
     this.#caller = new MemoryCaller({
       what: 'memory streams',
-      runtime: options.runtime ?? state.runtime,
-      link: options.link ?? directLink,
+      runtime: requireRuntime(options.runtime ?? state.runtime),
+      link: requireLink(options.link),
       nowMs: () => state.elapsedMs(),
     });
     this.#caller.attach(() =>

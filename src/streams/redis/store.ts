@@ -5,6 +5,7 @@ import {
   type RedisScript,
   RedisSession,
 } from '../../drivers/redis/index.js';
+import { requireObject } from '../../errors/checks.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type {
@@ -103,6 +104,7 @@ class RedisStreamStore implements RedisStreams {
   readonly #session: RedisSession;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisStreamsOptions) {
+    requireObject('options', options, 'pass { topic }: the name of the topic');
     this.#keys = new StreamKeys(options.namespace ?? 'default', options.topic);
     const dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
     this.promises = { store: 'redis', durability, dedupeWindowMs };

@@ -1,3 +1,4 @@
+import { requireMethods, requireObject } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Fence } from '../../fences/index.js';
 import type { Leases } from '../../leases/index.js';
@@ -59,10 +60,11 @@ export interface ResolvedPumpOptions {
  */
 const largestPrefetchCount = 500;
 
-/** @throws {OptionError} for a handler that is none, or a number out of its range. */
+/** @throws {OptionError} for a topic, leases, fence or handler that is none, or a number out of its range. */
 export function resolvePumpOptions<Payload>(
   options: StreamWorkerOptions<Payload>,
 ): ResolvedPumpOptions {
+  requireCollaborators(options);
   if (typeof options.handler !== 'function') {
     throw new OptionError(
       'handler',
@@ -71,7 +73,7 @@ export function resolvePumpOptions<Payload>(
       'pass the function that handles one message',
     );
   }
-  const retry = options.retry ?? { firstMs: 100, limitMs: 30_000 };
+  const retry = requireObject('retry', options.retry ?? { firstMs: 100, limitMs: 30_000 });
   duration('retry.firstMs', retry.firstMs, 1);
   duration('retry.limitMs', retry.limitMs, retry.firstMs);
   return {
@@ -87,6 +89,17 @@ export function resolvePumpOptions<Payload>(
       1,
     ),
   };
+}
+
+function requireCollaborators<Payload>(options: StreamWorkerOptions<Payload>): void {
+  requireObject('options', options, 'pass { topic, leases, group, handler }');
+  const { topic, leases, fence } = options;
+  requireMethods('topic', topic, ['publish', 'agree'], 'is not a topic', 'pass a Topic');
+  const ofLeases = ['acquireMany', 'handoffMany'];
+  requireMethods('leases', leases, ofLeases, 'are none', 'pass a Leases');
+  if (fence === undefined) return;
+  const remedy = 'pass what postgresFence or memoryFence returns, or leave it out';
+  requireMethods('fence', fence, ['claim'], 'is not a fence', remedy);
 }
 
 function count(option: string, value: number, largest = Number.MAX_SAFE_INTEGER): number {

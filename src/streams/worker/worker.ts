@@ -57,11 +57,12 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
 
   /** @throws {OptionError} for a wrong value, by name. */
   constructor(options: StreamWorkerOptions<Payload>) {
+    const pumpOptions = resolvePumpOptions(options);
     const { topic, leases } = options;
     this.topic = topic;
     this.leases = leases;
     this.#work = new StreamWork({
-      ...resolvePumpOptions(options),
+      ...pumpOptions,
       leases,
       runtime: leases.runtime,
       store: topic.store,
