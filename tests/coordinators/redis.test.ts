@@ -246,6 +246,33 @@ describe('the Redis coordinator', () => {
         );
       }
     });
+
+    it.each<[string, Record<string, string>]>([
+      ['without a version', { text: '{}' }],
+      ['without a text', { version: '1' }],
+      ['of version 0', { version: '0', text: '{}' }],
+      ['of version -1', { version: '-1', text: '{}' }],
+      ['of version 1.5', { version: '1.5', text: '{}' }],
+      ['of version 1e3', { version: '1e3', text: '{}' }],
+      ['of version 0x10', { version: '0x10', text: '{}' }],
+      ['of version 01', { version: '01', text: '{}' }],
+      ['of version "one"', { version: 'one', text: '{}' }],
+      ['of an empty version', { version: '', text: '{}' }],
+      ['of a version that is not safe', { version: '9007199254740993', text: '{}' }],
+      ['of an endless version', { version: '9'.repeat(400), text: '{}' }],
+    ])('a document %s', async (_what, fields) => {
+      const key = `${tag}:doc:pins`;
+      await admin.hset(key, fields);
+      const corrupt = { code: 'TENURE_RECORD_CORRUPT' };
+      await expect(coordinator.readDocument('pins', call)).rejects.toMatchObject(corrupt);
+      const { version = '0' } = fields;
+      const expected = [0, 1, Number(version)].filter((number) => Number.isSafeInteger(number));
+      for (const number of expected.filter((candidate) => candidate >= 0)) {
+        const writing = coordinator.writeDocument('pins', 'x', number, call);
+        await expect(writing).rejects.toMatchObject(corrupt);
+      }
+      expect(await admin.hgetall(key)).toEqual(fields);
+    });
   });
 
   describe('gives terms', () => {
