@@ -129,7 +129,8 @@ export async function importPg(
 
 /** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
 function validateUrl(url: string): string {
-  const remedy = 'use postgres://user:password@host:port/database, each part percent-encoded';
+  const remedy =
+    'use postgres://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
   throw new OptionError('url', 'hidden', 'is not a PostgreSQL URL', remedy);

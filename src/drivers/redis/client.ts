@@ -26,6 +26,7 @@ export interface DuplicableRedisClient {
     readonly port?: number | undefined;
     readonly path?: string | undefined;
     readonly db?: number | undefined;
+    readonly tls?: object | undefined;
   };
   readonly isCluster?: boolean;
 }
@@ -89,7 +90,7 @@ export function redisSource(urlOrClient: string | URL | DuplicableRedisClient): 
 function sourceFromUrl(text: string): RedisSource {
   const options = connectionOptions(text);
   return {
-    address: `redis://${options.host}:${options.port}/${options.db}`,
+    address: addressOf(options),
     async open(connectTimeoutMs) {
       const Redis = await loadRedis();
       return new Redis({ ...options, ...safeOptions(connectTimeoutMs) });
@@ -103,13 +104,22 @@ function sourceFromClient(client: DuplicableRedisClient): RedisSource {
     // Whatever it is may hold a password, so the error does not carry it.
     throw new OptionError('client', typeof client, 'is not an ioredis client', remedy);
   if (client.isCluster) throw new OptionError('client', 'a Cluster', 'is not supported', remedy);
-  const { host = 'localhost', port = 6379, path, db = 0 } = client.options ?? {};
+  const { host = 'localhost', port = 6379, path, db = 0, tls } = client.options ?? {};
   return {
-    address: path === undefined ? `redis://${host}:${port}/${db}` : `redis socket ${path}`,
+    address: path === undefined ? addressOf({ host, port, db, tls }) : `redis socket ${path}`,
     open: async (connectTimeoutMs) =>
       client.duplicate(safeOptions(connectTimeoutMs)) as RedisClient,
   };
 }
+
+function addressOf({ host, port, db, tls }: Place): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return `${tls ? 'rediss' : 'redis'}://${name}:${port}/${db}`;
+}
+
+type Place = Pick<ConnectionOptions, 'host' | 'port' | 'db'> & {
+  readonly tls?: object | undefined;
+};
 
 interface ConnectionOptions {
   readonly host: string;

@@ -207,6 +207,21 @@ describe('before anything else a Redis server is checked:', () => {
   });
 });
 
+describe('the address of a server, for messages,', () => {
+  it.each([
+    ['redis://u:hunter2@host', 'redis://host:6379/0'],
+    ['rediss://u:hunter2@host:7000/3', 'rediss://host:7000/3'],
+    ['rediss://[::1]', 'rediss://[::1]:6379/0'],
+  ])('of %s is %s', (url, address) => {
+    expect(redisSource(url).address).toBe(address);
+  });
+
+  it('of a client over TLS says so', () => {
+    const client = { duplicate: () => ({}), options: { host: 'host', tls: {} } };
+    expect(redisSource(client).address).toBe('rediss://host:6379/0');
+  });
+});
+
 describe('what is not a Redis server is refused at construction:', () => {
   it.each([
     ['http://localhost', 'is not a Redis URL'],
