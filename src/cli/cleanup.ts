@@ -1,5 +1,6 @@
 import { redactSecrets } from '../errors/index.js';
 import type { Terminal } from './terminal.js';
+import { hang } from './wrap.js';
 
 /** What has to be undone at the end, whatever that end is. */
 export class Cleanup {
@@ -17,7 +18,8 @@ export class Cleanup {
         await undo();
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        terminal.note(`left behind: ${what} (${redactSecrets(why)})`);
+        const left = `left behind: ${what} (${redactSecrets(why)})`;
+        terminal.note(hang(left, terminal.noteColumns, '  '));
       }
     }
   }

@@ -17,6 +17,8 @@ export const exitStatus = {
   unavailable: 69,
   /** A bug of ours. */
   internal: 70,
+  /** The answer could not be written: a full disk, say. */
+  outputLost: 74,
   /** The store answers, but cannot keep what would be promised on it. */
   misconfigured: 78,
   /** Ctrl-C: 128 and the number of the signal. */
@@ -25,6 +27,7 @@ export const exitStatus = {
 
 export function exitStatusOf(error: unknown): number {
   if (error instanceof InterruptedError) return exitStatus.interrupted;
+  if (error instanceof OutputLostError) return exitStatus.outputLost;
   if (error instanceof OptionError) return exitStatus.usage;
   if (error instanceof StoreMisconfiguredError) return exitStatus.misconfigured;
   if (
@@ -42,5 +45,13 @@ export class InterruptedError extends Error {
   constructor(signal: string) {
     super(`stopped by ${signal}`);
     this.name = 'InterruptedError';
+  }
+}
+
+/** What was asked for cannot be written, so nobody will know whether it held. */
+export class OutputLostError extends Error {
+  constructor(cause: Error) {
+    super(`the output could not be written: ${cause.message}`);
+    this.name = 'OutputLostError';
   }
 }

@@ -1,6 +1,10 @@
 import { redactSecrets } from '../errors/index.js';
 import { exitStatus, exitStatusOf, InterruptedError } from './exit-status.js';
 import type { Terminal } from './terminal.js';
+import { hang } from './wrap.js';
+
+const concernsNoStore: readonly number[] = [exitStatus.usage, exitStatus.outputLost];
+const besideLabel = ' '.repeat('  against: '.length);
 
 /** Says what failed, against what, and what to do next. Returns the exit status. Passwords are never shown. */
 export function reportFailure(
@@ -14,10 +18,11 @@ export function reportFailure(
     terminal.note(`tenure ${command}: ${error.message}, cleaned up`);
     return status;
   }
-  terminal.note(`tenure ${command}: ${messageOf(error, status)}`);
+  const what = `tenure${command === '' ? '' : ` ${command}`}: ${messageOf(error, status)}`;
+  terminal.note(hang(what, terminal.noteColumns, '  '));
   const addresses = targets.map(addressOf).filter((address) => address !== 'memory:');
-  if (status !== exitStatus.usage && addresses.length > 0)
-    terminal.note(`  against: ${addresses.join(', ')}`);
+  if (!concernsNoStore.includes(status) && addresses.length > 0)
+    terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
   terminal.note(`  next:    ${nextCommand(command, status, addresses)}`);
   return status;
 }
@@ -33,10 +38,12 @@ function nextCommand(command: string, status: number, addresses: readonly string
   switch (status) {
     case exitStatus.usage:
       return `tenure ${command} --help`;
+    case exitStatus.outputLost:
+      return 'make room, or send the output elsewhere';
     case exitStatus.misconfigured:
       return `correct the settings, then tenure ${command} again`;
     case exitStatus.unavailable:
-      return addresses.map(probeOf).join(' && ') || `tenure ${command}`;
+      return addresses.map(probeOf).join(` &&\n${besideLabel}`) || `tenure ${command}`;
     default:
       return 'report this with the lines above';
   }

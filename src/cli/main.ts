@@ -6,6 +6,7 @@ import { commandRunner } from './run.js';
 import { addSelftest } from './selftest/command.js';
 import { terminal } from './terminal.js';
 import { packageVersion } from './version.js';
+import { hang } from './wrap.js';
 
 const help = `
 Examples:
@@ -13,7 +14,7 @@ Examples:
   tenure selftest --url redis://localhost      check the promises on your store
 
 Exit status: 0 success, 1 a verdict that failed, 64 usage, 69 store unreachable,
-78 store misconfigured.
+74 output not written, 78 store misconfigured.
 `;
 
 const program = new Command('tenure')
@@ -21,6 +22,9 @@ const program = new Command('tenure')
   .version(packageVersion())
   .addHelpText('after', help)
   .showHelpAfterError('(--help lists commands and options)')
+  .configureOutput({
+    outputError: (text, write) => write(hang(text, terminal.noteColumns, '  ')),
+  })
   .exitOverride();
 const run = commandRunner(terminal);
 addDemo(program, terminal, run);

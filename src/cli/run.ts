@@ -1,6 +1,6 @@
-import { exitStatus, InterruptedError } from './exit-status.js';
+import { exitStatus, InterruptedError, OutputLostError } from './exit-status.js';
 import { reportFailure } from './failure.js';
-import { onReaderGone, type Terminal } from './terminal.js';
+import { onOutputLost, type Terminal } from './terminal.js';
 
 /** Runs the body of a command, which answers whether its verdict is good; everything else is the same for all. */
 export type RunCommand = (
@@ -17,17 +17,28 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * with its reason. A second one ends the process as usual.
  */
 export function commandRunner(terminal: Terminal): RunCommand {
+  const stopping = new AbortController();
+  let isRunning = false;
+  onOutputLost((error) => {
+    if (error.code === 'EPIPE') return stopping.abort(new InterruptedError('a closed output'));
+    if (stopping.signal.reason instanceof OutputLostError) return;
+    const lost = new OutputLostError(error);
+    stopping.abort(lost);
+    // Streams tell late: what was lost may be the last line of a verdict, or a help text.
+    if (!isRunning) process.exitCode = reportFailure(terminal, '', lost, []);
+  });
   return async (command, targets, body) => {
-    const stopping = new AbortController();
     const stop = (why: string) => stopping.abort(new InterruptedError(why));
     for (const signal of stopSignals) process.once(signal, stop);
-    onReaderGone(() => stop('a closed output'));
+    isRunning = true;
     try {
       const holds = await body(stopping.signal);
+      if (stopping.signal.reason instanceof OutputLostError) throw stopping.signal.reason;
       process.exitCode = holds ? exitStatus.success : exitStatus.failedVerdict;
     } catch (error) {
       process.exitCode = reportFailure(terminal, command, error, targets);
     } finally {
+      isRunning = false;
       for (const signal of stopSignals) process.off(signal, stop);
     }
   };

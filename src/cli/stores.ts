@@ -27,9 +27,12 @@ const knownUrls = 'use memory:, redis://host:port or rediss://host:port';
 export async function openStores(url: string, namespace: string): Promise<Stores> {
   switch (schemeOf(url, '--url', knownUrls)) {
     case 'memory:':
+      checkMemoryUrl(url, '--url');
       return memoryStores();
     case 'redis:':
     case 'rediss:':
+      if (new URL(url).host === '')
+        throw new OptionError('--url', addressOf(url), 'names no host', knownUrls);
       return await redisStores(url, namespace);
     default:
       throw unknownScheme('--url', url, knownUrls);
@@ -50,6 +53,13 @@ export function unknownScheme(option: string, url: string, remedy: string): Opti
     'names no store known here',
     remedy,
   );
+}
+
+/** A memory has no address: whoever writes one means another store. @throws {OptionError} */
+export function checkMemoryUrl(url: string, option: string): void {
+  if (new URL(url).href === defaultUrl) return;
+  const remedy = `use ${defaultUrl}, which is one store within this process, or the URL of a server`;
+  throw new OptionError(option, redactSecrets(addressOf(url)), 'names a memory elsewhere', remedy);
 }
 
 function memoryStores(): Stores {
@@ -76,6 +86,8 @@ async function redisStores(url: string, namespace: string): Promise<Stores> {
       import('../coordinators/redis/erase.js'),
       import('../streams/redis/erase.js'),
     ]);
+  // What is wrong with the rest of the URL is said before anything is begun.
+  await redisCoordinator(url, { namespace }).close();
   return {
     address: addressOf(url),
     isLocal: false,

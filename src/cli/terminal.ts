@@ -8,6 +8,8 @@ export interface Terminal {
   print(line?: string): void;
   /** A line about the answer: progress, warnings, failures. */
   note(line?: string): void;
+  /** How many columns a note may take. */
+  readonly noteColumns: number;
   /** Styled as long as a person looks at the answer: not into a file or pipe, and not under `NO_COLOR`. */
   style(format: Format, text: string): string;
 }
@@ -15,6 +17,9 @@ export interface Terminal {
 export const terminal: Terminal = {
   print: (line = '') => write(process.stdout, line),
   note: (line = '') => write(process.stderr, line),
+  get noteColumns() {
+    return process.stderr.columns || 80;
+  },
   style: (format, text) => (isStyled() ? styleText(format, text, { validateStream: false }) : text),
 };
 
@@ -31,10 +36,11 @@ function write(stream: NodeJS.WriteStream, line: string): void {
   stream.write(`${line}\n`);
 }
 
-/** Whoever read us has gone (`tenure demo | head`): nobody is left to tell, so stop as if interrupted. */
-export function onReaderGone(stop: () => void): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    stop();
-  });
+/**
+ * The answer cannot be written any more: whoever read it has gone (`tenure demo | head`), or the disk is full. What is
+ * lost of the notes is lost: there is no third stream to tell it on.
+ */
+export function onOutputLost(lost: (error: NodeJS.ErrnoException) => void): void {
+  process.stdout.on('error', lost);
+  process.stderr.on('error', () => {});
 }

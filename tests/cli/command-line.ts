@@ -8,7 +8,7 @@ import { ensureBuilt, root } from '../../scripts/bootstrap.mjs';
 // The command line is tested as it is shipped. `npm test` has built it; a run of these files alone may not have.
 ensureBuilt();
 
-const main = join(root, 'dist/cli/main.js');
+export const main = join(root, 'dist/cli/main.js');
 
 export interface Outcome {
   readonly status: number | null;

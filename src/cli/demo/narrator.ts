@@ -1,4 +1,5 @@
 import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
 import type { MessageFacts } from './news.js';
 import type { Answer } from './sink.js';
 import type { Verdict } from './verdict.js';
@@ -97,19 +98,4 @@ export class Narrator {
     this.#terminal.print(this.#terminal.style('red', `${count} did not hold:`));
     for (const claim of this.#broken) this.say(claim);
   }
-}
-
-/** Lines of at most `columns` characters; what is set out in columns is short enough to stay as it is. */
-function wrap(text: string, columns: number): string[] {
-  if (text.length <= columns) return [text];
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = '';
-    }
-    line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
 }
