@@ -16,11 +16,13 @@ ensureBuilt();
 const main = join(root, 'dist/cli/main.js');
 if (!existsSync(main)) fail('dist/cli/main.js was not built: is src/cli/main.ts there?');
 
-const [first, ...rest] = process.argv.slice(2);
+// npm takes the `--` before our arguments away, pnpm passes it on.
+const given = process.argv[2] === '--' ? process.argv.slice(3) : process.argv.slice(2);
+const [first, ...rest] = given;
 const namesCommand = first !== undefined && !first.startsWith('-');
 const args = namesCommand
   ? [first, ...rest]
-  : [process.env.SELFTEST === '1' ? 'selftest' : 'demo', ...process.argv.slice(2)];
+  : [process.env.SELFTEST === '1' ? 'selftest' : 'demo', ...given];
 
 // The command line reads the environment too, so MOCK=1 has to take the variable away.
 if (process.env.MOCK === '1') delete process.env.REDIS_URL;
