@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../coordinators/index.js';
-import { StaleTermError } from '../../errors/index.js';
+import { isTransient, StaleTermError } from '../../errors/index.js';
 import { type Lease, Leases } from '../../leases/index.js';
 import { shardLeaseName } from '../../shards/index.js';
 import type { StreamStore } from '../../streams/contract.js';
@@ -99,7 +99,14 @@ export class ChatWorker {
     if (lease.endReason === undefined) return undefined;
     const { coordinator } = this.#tools;
     const request = { name: lease.name, holder: lease.holder, term: lease.term, ttlMs };
-    const [result] = await coordinator.renew([request], { timeoutMs: ttlMs });
-    return result?.outcome === 'not-yours' ? `refused: ${result.reason}` : 'granted';
+    // A connection that slept for so long may be given up in this very moment; the next one answers.
+    for (let tries = 3; ; tries--) {
+      try {
+        const [result] = await coordinator.renew([request], { timeoutMs: ttlMs });
+        return result?.outcome === 'not-yours' ? `refused: ${result.reason}` : 'granted';
+      } catch (error) {
+        if (tries === 0 || !isTransient(error)) return 'not answered';
+      }
+    }
   }
 }
