@@ -1,5 +1,14 @@
-import type { AcquireResult, Coordinator, Holder, LeaseRecord } from '../coordinators/index.js';
 import {
+  type AcquireResult,
+  type Coordinator,
+  type Holder,
+  type LeaseRecord,
+  validateMetadata,
+  validateTerm,
+} from '../coordinators/index.js';
+import { requireObject } from '../errors/checks.js';
+import {
+  OptionError,
   OutcomeUnknownError,
   RecordCorruptError,
   type TenureError,
@@ -148,4 +157,16 @@ function tooSlow(
   return new UnreachableError(
     `the store answered too late for "${name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
   );
+}
+
+/** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
+export function particularsOf(options: AcquireOptions): Omit<Wanted, 'name'> {
+  const { above, metadata } = requireObject('options', options);
+  if ('id' in options && options.id !== undefined) {
+    const remedy = 'give it to new Leases(coordinator, { id })';
+    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
+  }
+  if (above !== undefined) validateTerm(above, 'above');
+  if (metadata !== undefined) validateMetadata(metadata);
+  return { ...(above !== undefined && { above }), ...(metadata !== undefined && { metadata }) };
 }

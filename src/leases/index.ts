@@ -6,8 +6,8 @@ export {
   type LeaseEvents,
   Leases,
   type LeasesOptions,
-  type WaitOptions,
 } from './leases.js';
 export type { Doubt, LeaseState } from './machine.js';
 export { defaultTtlMs, type LeaseTiming, type ResolvedTiming, resolveTiming } from './options.js';
 export type { RenewalReport } from './renewer.js';
+export type { WaitOptions } from './waiter.js';

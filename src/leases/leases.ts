@@ -4,9 +4,7 @@ import {
   Holder,
   type LeaseRecord,
   type ReleaseRequest,
-  validateMetadata,
   validateName,
-  validateTerm,
 } from '../coordinators/index.js';
 import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
@@ -17,6 +15,7 @@ import {
   type AcquireOptions,
   type AcquireOutcome,
   Acquisition,
+  particularsOf,
   type Wanted,
 } from './acquisition.js';
 import { Afterlife } from './afterlife.js';
@@ -25,14 +24,15 @@ import { Lease, type LeaseGrant, type LeaseHost } from './lease.js';
 import type { Doubt } from './machine.js';
 import {
   defaultHolderId,
+  grantedTiming,
   type LeaseTiming,
   type ResolvedTiming,
-  resolveTiming,
+  refineTiming,
   validateHandoff,
 } from './options.js';
 import { type RenewalReport, Renewer } from './renewer.js';
 import { TurnBatch } from './turn-batch.js';
-import { Waiter } from './waiter.js';
+import { requireWaitOptions, Waiter, type WaitOptions } from './waiter.js';
 
 export interface LeasesOptions extends LeaseTiming {
   /**
@@ -42,13 +42,6 @@ export interface LeasesOptions extends LeaseTiming {
   readonly id?: string;
   /** Clocks, timers and randomness. Default: the real ones. */
   readonly runtime?: Runtime;
-}
-
-export interface WaitOptions extends AcquireOptions {
-  /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
-  readonly waitMs?: number;
-  /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
-  readonly signal?: AbortSignal;
 }
 
 export interface LeaseEvents {
@@ -94,7 +87,7 @@ export class Leases implements AsyncDisposable {
     requireObject('options', options);
     this.coordinator = coordinator;
     this.runtime = requireRuntime(options.runtime);
-    this.timing = this.#resolve(options);
+    this.timing = grantedTiming(options, coordinator.promises);
     this.holder = Holder.create(options.id ?? defaultHolderId(), this.runtime);
     this.#afterlife = new Afterlife(this.runtime, coordinator);
     this.#acquisition = new Acquisition({
@@ -154,7 +147,7 @@ export class Leases implements AsyncDisposable {
     const particulars = particularsOf(options);
     return this.#acquire(
       names.map((name) => ({ name, ...particulars })),
-      this.#timingOf(options),
+      refineTiming(this.timing, options, this.coordinator.promises),
     );
   }
 
@@ -251,7 +244,7 @@ export class Leases implements AsyncDisposable {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     validateName(name);
     const wanted = { name, ...particularsOf(options) };
-    const timing = this.#timingOf(options);
+    const timing = refineTiming(this.timing, options, this.coordinator.promises);
     if (timing === this.timing) return this.#gathered.add(wanted);
     const [outcome] = await this.#acquire([wanted], timing);
     return outcome as AcquireOutcome;
@@ -269,7 +262,7 @@ export class Leases implements AsyncDisposable {
 
   #waiter(name: string, options: WaitOptions): Waiter {
     validateName(name);
-    const timing = this.#timingOf(options);
+    const timing = refineTiming(this.timing, options, this.coordinator.promises);
     return new Waiter({
       runtime: this.runtime,
       pollMs: timing.renewEveryMs,
@@ -286,33 +279,6 @@ export class Leases implements AsyncDisposable {
     return (
       record?.state === 'held' && record.term === lease.term && record.holder.equals(lease.holder)
     );
-  }
-
-  /** A ttl of its own brings its own defaults; anything else refines the timing of the whole set. */
-  #timingOf({ ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs }: LeaseTiming): ResolvedTiming {
-    const own = {
-      ...(ttlMs === undefined ? this.timing : { ttlMs }),
-      ...(renewEveryMs !== undefined && { renewEveryMs }),
-      ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
-      ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
-    };
-    return (ttlMs ?? renewEveryMs ?? giveUpAfterMs ?? attemptTimeoutMs) === undefined
-      ? this.timing
-      : this.#resolve(own);
-  }
-
-  #resolve(timing: LeaseTiming): ResolvedTiming {
-    const resolved = resolveTiming(timing);
-    const { smallestTtlMs, largestTtlMs, store } = this.coordinator.promises;
-    if (resolved.ttlMs < smallestTtlMs || resolved.ttlMs > largestTtlMs) {
-      throw new OptionError(
-        'ttlMs',
-        resolved.ttlMs,
-        `is not granted by ${store}`,
-        `use ${smallestTtlMs} to ${largestTtlMs} milliseconds`,
-      );
-    }
-    return resolved;
   }
 
   #createHost(): LeaseHost {
@@ -366,26 +332,6 @@ function requireCoordinator(coordinator: Coordinator): void {
   const remedy = 'pass what memoryCoordinator() or redisCoordinator(url) returns';
   requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
   requireObject('coordinator.promises', coordinator.promises, remedy);
-}
-
-function requireWaitOptions(options: WaitOptions): void {
-  const { signal } = requireObject('options', options);
-  if (signal === undefined) return;
-  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
-  const remedy = 'pass the signal of an AbortController, or leave it out';
-  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
-}
-
-/** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
-function particularsOf(options: AcquireOptions): Omit<Wanted, 'name'> {
-  const { above, metadata } = requireObject('options', options);
-  if ('id' in options && options.id !== undefined) {
-    const remedy = 'give it to new Leases(coordinator, { id })';
-    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
-  }
-  if (above !== undefined) validateTerm(above, 'above');
-  if (metadata !== undefined) validateMetadata(metadata);
-  return { ...(above !== undefined && { above }), ...(metadata !== undefined && { metadata }) };
 }
 
 function asReleaseRequest({

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { validateHolderId } from '../coordinators/index.js';
+import { type CoordinatorPromises, validateHolderId } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 
 /** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
@@ -76,6 +76,40 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
     );
   }
   return { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs };
+}
+
+/** As {@link resolveTiming}, and a ttl that the store grants. @throws {OptionError} */
+export function grantedTiming(
+  timing: LeaseTiming,
+  { smallestTtlMs, largestTtlMs, store }: CoordinatorPromises,
+): ResolvedTiming {
+  const resolved = resolveTiming(timing);
+  if (resolved.ttlMs >= smallestTtlMs && resolved.ttlMs <= largestTtlMs) return resolved;
+  throw new OptionError(
+    'ttlMs',
+    resolved.ttlMs,
+    `is not granted by ${store}`,
+    `use ${smallestTtlMs} to ${largestTtlMs} milliseconds`,
+  );
+}
+
+/**
+ * The timing of one acquisition: `base` itself if it asks for nothing else. A ttl of its own brings its own defaults;
+ * anything else refines `base`. @throws {OptionError}
+ */
+export function refineTiming(
+  base: ResolvedTiming,
+  { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs }: LeaseTiming,
+  promises: CoordinatorPromises,
+): ResolvedTiming {
+  if ((ttlMs ?? renewEveryMs ?? giveUpAfterMs ?? attemptTimeoutMs) === undefined) return base;
+  const own = {
+    ...(ttlMs === undefined ? base : { ttlMs }),
+    ...(renewEveryMs !== undefined && { renewEveryMs }),
+    ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+    ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
+  };
+  return grantedTiming(own, promises);
 }
 
 function duration(option: string, value: number): number {

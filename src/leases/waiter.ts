@@ -1,8 +1,16 @@
+import { requireMethods, requireObject } from '../errors/checks.js';
 import { isTransient } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../time/index.js';
-import type { AcquireOutcome } from './acquisition.js';
+import type { AcquireOptions, AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
+
+export interface WaitOptions extends AcquireOptions {
+  /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
+  readonly waitMs?: number;
+  /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  readonly signal?: AbortSignal;
+}
 
 export interface WaiterOptions {
   readonly runtime: Runtime;
@@ -92,4 +100,13 @@ export class Waiter {
     const jitterMs = 5 + runtime.random() * 20;
     return Math.min(pollMs, (freeInMs ?? pollMs) + jitterMs);
   }
+}
+
+/** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
+export function requireWaitOptions(options: WaitOptions): void {
+  const { signal } = requireObject('options', options);
+  if (signal === undefined) return;
+  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
+  const remedy = 'pass the signal of an AbortController, or leave it out';
+  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
 }
