@@ -39,7 +39,8 @@ async function oneTakeover(url: string, round: number): Promise<number> {
     { timeoutMs: 1_000 },
   );
   const expireAtMs =
-    performance.now() + Math.max(...records.map((record) => record?.remainingMs ?? 0));
+    performance.now() +
+    Math.max(...records.map((record) => (record?.state === 'held' ? record.remainingMs : 0)));
   await reader.close();
   await until(() => survivor.worker.owned.length === shardCount);
   const lastBeganAtMs = Math.max(

@@ -1,5 +1,15 @@
 import type { Unsubscribe } from '../events/index.js';
+import type { Act, RevokeRequest } from './acts.js';
+import type {
+  Call,
+  Candidate,
+  EnrollRequest,
+  EnrollResult,
+  WithdrawRequest,
+} from './candidates.js';
+import type { HistoryEntry } from './history.js';
 import type { Holder } from './holder.js';
+import type { LeaseRecord } from './record.js';
 
 /**
  * The contract between tenure and a store that grants leases.
@@ -17,6 +27,11 @@ import type { Holder } from './holder.js';
  */
 export interface Coordinator {
   readonly promises: CoordinatorPromises;
+  /**
+   * How another thread of this process makes a coordinator of the same namespace of the same store, with a connection of
+   * its own; absent if it cannot (a memory store, or a client that was passed in). Holds credentials: never log it.
+   */
+  readonly recipe?: CoordinatorRecipe;
 
   /**
    * Grants each name that is free, expired, or reserved for this holder's id.
@@ -24,13 +39,21 @@ export interface Coordinator {
    * The term is taken in the same step by rule T. It rises from grant to grant of a name, and from call to call in the
    * namespace; what one call grants may share one, so that the clock stays the floor of later terms. A second execution with the same holder and attempt answers as the
    * first did, with the same term, and extends nothing. The holder's own live lease from another attempt is `held`.
+   * A suspended name, and one in its lock-delay, is granted to nobody: `held`, with a record that says so.
    */
   acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]>;
 
-  /** Extends each lease to `ttlMs` from now, if it is still this holder's, in this term. Never creates one. */
+  /**
+   * Extends each lease to `ttlMs` from now, if it is still this holder's, in this term. Never creates one, and never
+   * revives one whose time is over, be its record still there for a lock-delay. A revoked lease is not extended.
+   */
   renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]>;
 
-  /** Frees each lease that is still this holder's, in this term (or from this attempt), and wakes who watches it. */
+  /**
+   * Frees each lease that is still this holder's, in this term (or from this attempt), and wakes who watches or waits for
+   * it. A clean end leaves no lock-delay. A revoked lease can be released too: what the operator wanted then follows (the
+   * name stays suspended, is reserved for the successor, or is free).
+   */
   release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]>;
 
   /**
@@ -50,8 +73,8 @@ export interface Coordinator {
   list(group: string, call: CallOptions): Promise<LeaseRecord[]>;
 
   /**
-   * Calls `wake` when a name of the group *may* have become free. Only a hint: wakes come late, twice or never; after
-   * a reconnect `wake` is called without a name ("anything may have happened").
+   * Calls `wake` when a name of the group *may* have become free, and when one with a history was granted. Only a hint:
+   * wakes come late, twice or never; after a reconnect `wake` is called without a name ("anything may have happened").
    */
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe;
 
@@ -60,6 +83,47 @@ export interface Coordinator {
    * is renewed at once. A store without connections never calls it.
    */
   onConnectionLost(lost: () => void): Unsubscribe;
+
+  /**
+   * Enters the holder among the candidates of each name, or refreshes its entry for `ttlMs`; entries that are not
+   * refreshed end by themselves. An entry grants nothing and blocks nobody: the queue only says who is called first.
+   */
+  enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]>;
+
+  /** Removes this holder's entry for each name, if there is one. */
+  withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void>;
+
+  /** All live entries of a name: who waits, in the order in which they will be called; then the rest, by id. */
+  candidates(name: string, call: CallOptions): Promise<Candidate[]>;
+
+  /**
+   * Calls `called` when a name for which this holder is enrolled and waiting *may* have become free, and this holder is
+   * one of the first {@link calledCount} in its queue. However many wait, nobody else is woken. Only a hint, like
+   * {@link watch}.
+   */
+  onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe;
+
+  /**
+   * Ends the present term of a name by an operator's will: its holder's next renewal is refused with `revoked`, and the
+   * name is granted to others when the holder has released it, or its ttl is over. With `to`, to that holder id first.
+   *
+   * Answers with the record as it stands now: `held` with its `revocation`, or whatever was there instead (nothing is
+   * done then). The same request again changes nothing.
+   */
+  revoke(name: string, request: RevokeRequest, call: CallOptions): Promise<LeaseRecord | undefined>;
+
+  /**
+   * The kill switch: grants the name to nobody until {@link resume}, across restarts of everything but the store, and
+   * revokes the present term. Answers with the record as it stands now; a name that was suspended before keeps the first
+   * act.
+   */
+  suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord>;
+
+  /** Ends a suspension; `false` if there was none. What is left of a revoked term still has its time to end in. */
+  resume(name: string, act: Act, call: CallOptions): Promise<boolean>;
+
+  /** The terms that were acquired with `keepHistory`, and all acts of operators, oldest first, the last {@link historyCount}. */
+  history(name: string, call: CallOptions): Promise<HistoryEntry[]>;
 
   /** A small versioned text kept beside the leases, such as a table of pins; `undefined` if there is none. */
   readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined>;
@@ -88,6 +152,8 @@ export interface CoordinatorPromises {
   readonly termsSurvive: readonly TermHazard[];
   /** The one clock that judges expiry. */
   readonly expiryClock: 'process-monotonic' | 'server-wall' | 'server-monotonic';
+  /** One sentence: how somebody who waits learns that a name is free, and what that costs. */
+  readonly waking: string;
   /** The smallest and largest ttl the store grants, in milliseconds. */
   readonly smallestTtlMs: number;
   readonly largestTtlMs: number;
@@ -98,6 +164,14 @@ export type TermHazard =
   | 'restart-without-data'
   | 'deleted-record'
   | 'lost-replica';
+
+/** `(await import(module))[factory](...args)` makes the coordinator. All of it can be sent to a worker thread. */
+export interface CoordinatorRecipe {
+  /** URL of a module of tenure's. */
+  readonly module: string;
+  readonly factory: string;
+  readonly args: readonly unknown[];
+}
 
 export interface CallOptions {
   /** The call settles within this many milliseconds (monotonic), and is not executed by the store later than that. */
@@ -114,6 +188,13 @@ export interface AcquireRequest {
   readonly above?: number;
   /** JSON text of at most 4 KiB, kept with the lease for others to read. */
   readonly metadata?: string;
+  /**
+   * Lock-delay: for so long after the lease has *expired* the name is granted to nobody; never after a release. For work
+   * that cannot be fenced. 0 to 24 h in milliseconds, default 0. Stays with the lease.
+   */
+  readonly graceMs?: number;
+  /** Keep a line of history about this term, and wake the group's watchers of the grant. Default `false`. */
+  readonly keepHistory?: boolean;
 }
 
 export type AcquireResult =
@@ -135,16 +216,22 @@ export interface RenewRequest {
 
 export type RenewResult = { readonly outcome: 'renewed' } | NotYours;
 
-/** There is nothing under the name (`vanished`), or something else than the caller's lease (`superseded`). */
+/**
+ * There is no live lease under the name (`vanished`), or something else than the caller's (`superseded`); or it is the
+ * caller's, and an operator has ended it (`revoked`; answered to renewals and handoffs alone).
+ */
 export interface NotYours {
   readonly outcome: 'not-yours';
-  readonly reason: 'vanished' | 'superseded';
+  readonly reason: 'vanished' | 'superseded' | 'revoked';
 }
 
 /** By term; or by attempt, to undo an acquisition whose outcome is unknown. */
-export type ReleaseRequest =
-  | { readonly name: string; readonly holder: Holder; readonly term: number }
-  | { readonly name: string; readonly holder: Holder; readonly attempt: string };
+export type ReleaseRequest = {
+  readonly name: string;
+  readonly holder: Holder;
+  /** Why, for the history: 1 to 32 of `a-z` and `-`. Default `released`. */
+  readonly reason?: string;
+} & ({ readonly term: number } | { readonly attempt: string });
 
 export interface HandoffRequest {
   readonly name: string;
@@ -156,29 +243,6 @@ export interface HandoffRequest {
 }
 
 export type EndResult = { readonly outcome: 'ended' } | NotYours;
-
-export type LeaseRecord =
-  | {
-      readonly state: 'held';
-      readonly name: string;
-      readonly holder: Holder;
-      readonly term: number;
-      readonly ttlMs: number;
-      /** Until the store lets it expire, by the store's clock at the time of the answer. */
-      readonly remainingMs: number;
-      /** Unix time of the grant, by the store's clock. */
-      readonly grantedAtMs: number;
-      readonly metadata: string | undefined;
-    }
-  | {
-      readonly state: 'reserved';
-      readonly name: string;
-      /** The id of the holder that may acquire. */
-      readonly to: string;
-      /** The term of the lease that was handed off. */
-      readonly term: number;
-      readonly remainingMs: number;
-    };
 
 export interface StoredDocument {
   /** 1 for the first write, then one more each time. */

@@ -4,7 +4,7 @@ import { OptionError } from '../errors/index.js';
 export const longestNameBytes = 255;
 
 /** Control characters and lone surrogates. */
-const notText = /[\p{Cc}\p{Cs}]/u;
+export const notText = /[\p{Cc}\p{Cs}]/u;
 
 /** What nearly every name looks like, told in one look: renewals check hundreds of names at a time. */
 const plainName = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;

@@ -1,4 +1,6 @@
 import { OptionError } from '../errors/index.js';
+import { type Act, longestByBytes, longestReasonBytes, type RevokeRequest } from './acts.js';
+import type { EnrollRequest, Standing, WithdrawRequest } from './candidates.js';
 import {
   type AcquireRequest,
   type CallOptions,
@@ -10,7 +12,7 @@ import {
   type RenewRequest,
 } from './contract.js';
 import { Holder, validateHolderId } from './holder.js';
-import { validateName } from './names.js';
+import { notText, validateName } from './names.js';
 import { highestTerm, validateTerm } from './term.js';
 
 /*
@@ -21,6 +23,10 @@ import { highestTerm, validateTerm } from './term.js';
 
 type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
 
+const endReasonPattern = /^[a-z-]{1,32}$/;
+const standings: readonly Standing[] = ['waiting', 'present', 'observing'];
+const shortestEntryMs = 100;
+const longestReserveMs = 24 * 60 * 60 * 1000;
 const attemptPattern = /^[0-9a-f]{32}$/;
 
 /** The longest `timeoutMs` of a call: what Node's timers can wait for, about 24.8 days. */
@@ -36,6 +42,8 @@ export function checkAcquires(
     checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
     if (request.above !== undefined) checkAbove(request.above);
     if (request.metadata !== undefined) validateMetadata(request.metadata);
+    if (request.graceMs !== undefined)
+      checkDuration(request.graceMs, 'graceMs', 0, limits.largestTtlMs);
   });
 }
 
@@ -56,6 +64,7 @@ export function checkReleases(requests: readonly ReleaseRequest[]): ReleaseReque
     checkHolder(request.holder);
     if ('attempt' in request) checkAttempt(request.attempt);
     else validateTerm(request.term);
+    if (request.reason !== undefined) checkEndReason(request.reason);
   });
 }
 
@@ -69,6 +78,45 @@ export function checkHandoffs(
     validateHolderId(request.to, 'to');
     checkDuration(request.reserveMs, 'reserveMs', 1, limits.largestTtlMs);
   });
+}
+
+export function checkEnrollments(requests: readonly EnrollRequest[]): EnrollRequest[] {
+  return checkBatch(requests, (request) => {
+    checkHolder(request.holder);
+    if (!standings.includes(request.standing)) {
+      const remedy = `use ${standings.join(', ')}`;
+      throw new OptionError('standing', request.standing, 'is no standing of a candidate', remedy);
+    }
+    checkPreference(request.preference);
+    checkDuration(request.ttlMs, 'ttlMs', shortestEntryMs, longestReserveMs);
+    if (request.metadata !== undefined) validateMetadata(request.metadata);
+  });
+}
+
+export function checkWithdrawals(requests: readonly WithdrawRequest[]): WithdrawRequest[] {
+  return checkBatch(requests, ({ holder }) => checkHolder(holder));
+}
+
+export function checkAct(act: Act): Act {
+  checkWords('by', act.by, longestByBytes);
+  checkWords('reason', act.reason, longestReasonBytes);
+  return act;
+}
+
+export function checkRevocation(request: RevokeRequest): RevokeRequest {
+  checkAct(request);
+  const { to, reserveMs } = request;
+  if (to === undefined && reserveMs === undefined) return request;
+  validateHolderId(to as string, 'to');
+  checkDuration(reserveMs as number, 'reserveMs', 1, longestReserveMs);
+  return request;
+}
+
+/** @throws {OptionError} unless it is an integer from 0 to 99. */
+export function checkPreference(preference: number): number {
+  if (Number.isInteger(preference) && preference >= 0 && preference <= 99) return preference;
+  const remedy = 'use an integer from 0 to 99; the highest is called first';
+  throw new OptionError('preference', preference, 'is no preference', remedy);
 }
 
 export function checkNames(names: readonly string[]): string[] {
@@ -128,9 +176,24 @@ function checkBatch<Request extends { readonly name: string }>(
   return [...requests];
 }
 
-function checkHolder(holder: Holder): void {
+/** @throws {OptionError} */
+export function checkHolder(holder: Holder): void {
   if (holder instanceof Holder) return;
   throw new OptionError('holder', holder, 'is not a Holder', 'create one with Holder.create');
+}
+
+function checkEndReason(reason: string): void {
+  if (typeof reason === 'string' && endReasonPattern.test(reason)) return;
+  throw new OptionError('reason', reason, 'is no reason', 'use 1 to 32 letters a-z and hyphens');
+}
+
+/** What people wrote: it is stored, listed and printed, so it is one line of text. */
+function checkWords(option: string, words: string, longestBytes: number): void {
+  const isFit =
+    typeof words === 'string' && words.trim() !== '' && Buffer.byteLength(words) <= longestBytes;
+  if (isFit && !notText.test(words)) return;
+  const remedy = `use 1 to ${longestBytes} bytes of UTF-8 text without control characters`;
+  throw new OptionError(option, words, 'does not say who or why', remedy);
 }
 
 function checkAttempt(attempt: string): void {

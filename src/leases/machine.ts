@@ -36,8 +36,8 @@ export type LeaseEvent =
   | { readonly type: 'connection-lost' }
   | { readonly type: 'clock-stepped' }
   | { readonly type: 'deadline-passed' }
-  /** The store or a fence said that the lease is somebody else's, or gone. Final. */
-  | { readonly type: 'not-yours'; readonly reason: 'superseded' | 'vanished' }
+  /** The store or a fence said that the lease is somebody else's, gone, or ended by an operator. Final. */
+  | { readonly type: 'not-yours'; readonly reason: 'superseded' | 'vanished' | 'revoked' }
   /** Ended from this side while work may still be running. */
   | { readonly type: 'ended'; readonly reason: 'revoked' | 'stalled' | 'max-hold' | 'shutdown' }
   /** Given back after the work stopped. */

@@ -74,7 +74,9 @@ export class Waiter {
       const outcome = await this.#options.attempt();
       if (outcome?.outcome === 'failed') throw outcome.error;
       if (outcome?.outcome !== 'granted')
-        return outcome === undefined ? {} : { freeInMs: outcome.current.remainingMs };
+        return outcome === undefined || outcome.current.state === 'suspended'
+          ? {}
+          : { freeInMs: outcome.current.remainingMs };
       if (first || (await this.#confirmed(outcome.lease))) return { lease: outcome.lease };
       return {};
     } catch (error) {

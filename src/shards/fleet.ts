@@ -91,6 +91,8 @@ function ownerOf(
 ): string | undefined {
   if (record === undefined) return undefined;
   if (record.state === 'reserved') return members.has(record.to) ? record.to : undefined;
+  // Suspended by an operator: it counts to nobody until it is resumed.
+  if (record.state !== 'held') return undefined;
   return members.get(record.holder.id)?.holder.equals(record.holder) ? record.holder.id : undefined;
 }
 
@@ -98,7 +100,7 @@ function earliestExpiryMs(records: readonly (LeaseRecord | undefined)[], self: H
   let earliestMs = Number.POSITIVE_INFINITY;
   for (const record of records) {
     if (record === undefined || (record.state === 'held' && record.holder.equals(self))) continue;
-    earliestMs = Math.min(earliestMs, record.remainingMs);
+    if (record.state !== 'suspended') earliestMs = Math.min(earliestMs, record.remainingMs);
   }
   return earliestMs;
 }
