@@ -9,7 +9,7 @@ import {
 /** What a script can tell from the exit status. From 64 on they are those of the BSD `sysexits.h`. */
 export const exitStatus = {
   success: 0,
-  /** It ran, and what it checked does not hold. */
+  /** It ran, and the answer is no: a check that does not hold, a name that nobody holds. */
   failedVerdict: 1,
   /** Unknown command or option, or a value that is refused. */
   usage: 64,
@@ -19,6 +19,12 @@ export const exitStatus = {
   internal: 70,
   /** The answer could not be written: a full disk, say. */
   outputLost: 74,
+  /** What was waited for did not come about in time: a name that stayed held, an effect that was not seen. */
+  notInTime: 75,
+  /** The name was held, and was lost before the work had ended. */
+  lost: 76,
+  /** Somebody said no: the person who was asked, or a name that may not be held. */
+  refused: 77,
   /** The store answers, but cannot keep what would be promised on it. */
   misconfigured: 78,
   /** Ctrl-C: 128 and the number of the signal. */

@@ -2,12 +2,13 @@ import { exitStatus, InterruptedError, OutputLostError } from './exit-status.js'
 import { reportFailure } from './failure.js';
 import { onOutputLost, type Terminal } from './terminal.js';
 
-/** Runs the body of a command, which answers whether its verdict is good; everything else is the same for all. */
+/** Runs the body of a command; everything else is the same for all. */
 export type RunCommand = (
   command: string,
-  /** The URLs it works against. */
+  /** The URLs it works against, for messages. Looked at when it has failed, so the body may add to them. */
   targets: readonly string[],
-  body: (signal: AbortSignal) => Promise<boolean>,
+  /** Answers whether its verdict is good, or with an exit status of its own. */
+  body: (signal: AbortSignal) => Promise<boolean | number>,
 ) => Promise<void>;
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -32,9 +33,9 @@ export function commandRunner(terminal: Terminal): RunCommand {
     for (const signal of stopSignals) process.once(signal, stop);
     isRunning = true;
     try {
-      const holds = await body(stopping.signal);
+      const answer = await body(stopping.signal);
       if (stopping.signal.reason instanceof OutputLostError) throw stopping.signal.reason;
-      process.exitCode = holds ? exitStatus.success : exitStatus.failedVerdict;
+      process.exitCode = typeof answer === 'number' ? answer : statusOf(answer);
     } catch (error) {
       process.exitCode = reportFailure(terminal, command, error, targets);
     } finally {
@@ -42,4 +43,8 @@ export function commandRunner(terminal: Terminal): RunCommand {
       for (const signal of stopSignals) process.off(signal, stop);
     }
   };
+}
+
+function statusOf(holds: boolean): number {
+  return holds ? exitStatus.success : exitStatus.failedVerdict;
 }

@@ -55,7 +55,7 @@ describe('a duration', () => {
   });
 
   it('is written as it is read', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(fc.integer({ min: 0, max: 86_400_000 }), (durationMs) => {
         expect(parseDuration(writeDuration(durationMs), '--ttl')).toBe(durationMs);
       }),
