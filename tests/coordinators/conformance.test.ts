@@ -16,6 +16,7 @@ const everyPromise: Readonly<Record<DemonstratedPromise, true>> = {
   scope: true,
   exclusion: true,
   expiryClock: true,
+  waking: true,
   smallestTtlMs: true,
   largestTtlMs: true,
   'restart-with-data': true,

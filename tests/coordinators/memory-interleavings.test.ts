@@ -158,7 +158,7 @@ class Model {
     expect(record).toMatchObject({ term, remainingMs: untilMs - this.#nowMs });
     if (record?.state === 'held') {
       expect(record.holder.equals(this.#holders[owner ?? -1] as Holder)).toBe(true);
-    } else expect(record?.to).toBe(ids[reservedFor ?? -1]);
+    } else expect(record).toMatchObject({ state: 'reserved', to: ids[reservedFor ?? -1] });
   }
 
   #client(index: number): Coordinator {

@@ -41,7 +41,7 @@ describe('a memory store', () => {
     const { runtime, take, other } = setUp();
     await take('name');
     runtime.suspend(ttlMs - 1);
-    expect((await other.read(['name'], call))[0]?.remainingMs).toBe(1);
+    expect(await other.read(['name'], call)).toMatchObject([{ remainingMs: 1 }]);
     runtime.suspend(1);
     expect(await other.read(['name'], call)).toEqual([undefined]);
   });

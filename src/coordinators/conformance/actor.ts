@@ -5,13 +5,11 @@ import type {
   CallOptions,
   Coordinator,
   EndResult,
-  LeaseRecord,
   RenewRequest,
   RenewResult,
 } from '../contract.js';
 import type { Holder } from '../holder.js';
-
-type HeldRecord = Extract<LeaseRecord, { state: 'held' }>;
+import type { HeldRecord, LeaseRecord } from '../record.js';
 
 /** What actors share. */
 interface Stage {
@@ -64,6 +62,13 @@ export class Actor {
     const result = await this.acquire(request);
     if (result.outcome === 'held') return result.current;
     return assert.fail(`${this.holder} expects to be kept out: ${show(result)}`);
+  }
+
+  /** Acquires and expects that somebody else holds the name. @returns the other's lease. */
+  async findsHeld(request: string | AcquireRequest): Promise<HeldRecord> {
+    const current = await this.isKeptOut(request);
+    if (current.state === 'held') return current;
+    return assert.fail(`${this.holder} expects a lease in the way: ${show(current)}`);
   }
 
   async renew(
@@ -126,6 +131,11 @@ export class Actor {
     assert.equal(record.term, term, `${name} should be held in the term it was granted in`);
     return record;
   }
+}
+
+/** The term that a record shows, if it shows one of its own. */
+export function termOf(record: LeaseRecord | undefined): number | undefined {
+  return record === undefined || record.state === 'suspended' ? undefined : record.term;
 }
 
 /** A result in a message, without the holder's nonce. */

@@ -3,6 +3,14 @@ import { requireInstance, requireObject } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import type { Act, RevokeRequest } from '../acts.js';
+import type {
+  Call,
+  Candidate,
+  EnrollRequest,
+  EnrollResult,
+  WithdrawRequest,
+} from '../candidates.js';
 import type {
   AcquireRequest,
   AcquireResult,
@@ -10,34 +18,43 @@ import type {
   Coordinator,
   EndResult,
   HandoffRequest,
-  LeaseRecord,
   ReleaseRequest,
   RenewRequest,
   RenewResult,
   StoredDocument,
   WriteDocumentResult,
 } from '../contract.js';
+import type { HistoryEntry } from '../history.js';
+import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
+import type { LeaseRecord } from '../record.js';
 import {
   checkAcquires,
+  checkAct,
   checkDocument,
+  checkEnrollments,
   checkGroup,
   checkHandoffs,
+  checkHolder,
   checkNames,
   checkReleases,
   checkRenewals,
+  checkRevocation,
   checkTimeout,
+  checkWithdrawals,
 } from '../requests.js';
+import { historyOf, resumeOne, revokeOne, suspendOne } from './acts.js';
+import { describeCandidate } from './candidates.js';
 import {
   acquireAll,
+  enrollOne,
   handOffOne,
-  listGroup,
-  readOne,
   releaseOne,
   renewOne,
   writeDocument,
 } from './operations.js';
 import { memoryPromises } from './promises.js';
+import { listGroup, readOne } from './standing.js';
 import { MemoryStore } from './store.js';
 
 export interface MemoryCoordinatorOptions {
@@ -103,23 +120,15 @@ class MemoryCoordinator implements Coordinator {
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
     const checked = copies(checkReleases(requests));
-    return this.#call('release', checkTimeout(call), (_nowMs, freed) =>
-      checked.map((request) => {
-        const result = releaseOne(this.#store, request);
-        if (result.outcome === 'ended') freed.push(request.name);
-        return result;
-      }),
+    return this.#call('release', checkTimeout(call), (nowMs) =>
+      checked.map((request) => releaseOne(this.#store, request, nowMs)),
     );
   }
 
   async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
     const checked = copies(checkHandoffs(requests, this.promises));
-    return this.#call('handoff', checkTimeout(call), (nowMs, freed) =>
-      checked.map((request) => {
-        const result = handOffOne(this.#store, request, nowMs);
-        if (result.outcome === 'ended') freed.push(request.name);
-        return result;
-      }),
+    return this.#call('handoff', checkTimeout(call), (nowMs) =>
+      checked.map((request) => handOffOne(this.#store, request, nowMs)),
     );
   }
 
@@ -147,6 +156,63 @@ class MemoryCoordinator implements Coordinator {
     return this.#caller.attach(() => this.#store.onConnectionLost(lost));
   }
 
+  async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
+    const checked = copies(checkEnrollments(requests));
+    return this.#call('enroll', checkTimeout(call), (nowMs) =>
+      checked.map((request) => enrollOne(this.#store, request, nowMs)),
+    );
+  }
+
+  async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
+    const checked = copies(checkWithdrawals(requests));
+    return this.#call('withdraw', checkTimeout(call), () => {
+      for (const { name, holder } of checked) this.#store.candidates.withdraw(name, holder);
+    });
+  }
+
+  async candidates(name: string, call: CallOptions): Promise<Candidate[]> {
+    validateName(name);
+    return this.#call('candidates', checkTimeout(call), (nowMs) =>
+      this.#store.candidates.of(name).map((entry) => describeCandidate(entry, nowMs)),
+    );
+  }
+
+  onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
+    checkHolder(holder);
+    return this.#caller.listen<Call>((told) => this.#store.onCalled(holder, told), called);
+  }
+
+  async revoke(
+    name: string,
+    request: RevokeRequest,
+    call: CallOptions,
+  ): Promise<LeaseRecord | undefined> {
+    const checked = { ...checkRevocation(request) };
+    validateName(name);
+    return this.#call('revoke', checkTimeout(call), (nowMs) =>
+      revokeOne(this.#store, name, checked, nowMs),
+    );
+  }
+
+  async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
+    const checked = { ...checkAct(act) };
+    validateName(name);
+    return this.#call('suspend', checkTimeout(call), (nowMs) =>
+      suspendOne(this.#store, name, checked, nowMs),
+    );
+  }
+
+  async resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
+    const checked = { ...checkAct(act) };
+    validateName(name);
+    return this.#call('resume', checkTimeout(call), () => resumeOne(this.#store, name, checked));
+  }
+
+  async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
+    validateName(name);
+    return this.#call('history', checkTimeout(call), () => historyOf(this.#store, name));
+  }
+
   async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
     validateName(name);
     return this.#call('readDocument', checkTimeout(call), () => this.#store.documents.get(name));
@@ -169,20 +235,18 @@ class MemoryCoordinator implements Coordinator {
     this.#caller.close();
   }
 
-  /** The names that an execution left free are pushed to `freed`. */
   #call<Answer>(
     operation: string,
     timeoutMs: number,
-    execute: (nowMs: number, freed: string[]) => Answer,
+    execute: (nowMs: number) => Answer,
     whenLate?: () => Answer,
   ): Promise<Answer> {
     const run = () => {
       const nowMs = this.#store.expire();
-      const freed: string[] = [];
       try {
-        return execute(nowMs, freed);
+        return execute(nowMs);
       } finally {
-        this.#store.changed(freed);
+        this.#store.changed([]);
       }
     };
     return this.#caller.call(operation, timeoutMs, run, whenLate);

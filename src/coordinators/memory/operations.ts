@@ -1,10 +1,10 @@
-import { RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
+import { StoreRefusedError } from '../../errors/index.js';
+import type { EnrollRequest, EnrollResult } from '../candidates.js';
 import type {
   AcquireRequest,
   AcquireResult,
   EndResult,
   HandoffRequest,
-  LeaseRecord,
   NotYours,
   ReleaseRequest,
   RenewRequest,
@@ -13,7 +13,8 @@ import type {
   WriteDocumentResult,
 } from '../contract.js';
 import { highestTerm, nextTerm } from '../term.js';
-import { describeRecord, type StoredLease } from './record.js';
+import { reservationAfter, type StoredLease, type StoredRecord } from './record.js';
+import { describeName } from './standing.js';
 import type { MemoryStore } from './store.js';
 
 /*
@@ -30,9 +31,9 @@ export function acquireAll(
   requests: readonly AcquireRequest[],
   nowMs: number,
 ): AcquireResult[] {
-  const { wallMs } = store.runtime.now();
   const obstacles = requests.map((request) => obstacleTo(store, request, nowMs));
   const free = requests.filter((_, index) => obstacles[index] === undefined);
+  const { wallMs } = store.runtime.now();
   if (nextTerm(store.lastTerm, wallMs, highestAbove(requests)) > highestTerm) {
     throw new StoreRefusedError(
       'TERMS_EXHAUSTED',
@@ -41,12 +42,32 @@ export function acquireAll(
   }
   const term = nextTerm(store.lastTerm, wallMs, highestAbove(free));
   if (free.length > 0) store.lastTerm = term;
-  for (const { name, holder, attempt, ttlMs, metadata } of free) {
-    const deadlineMs = nowMs + ttlMs;
-    const grant = { holder, attempt, term, ttlMs, deadlineMs, grantedAtMs: wallMs, metadata };
-    store.records.set(name, { kind: 'lease', ...grant });
-  }
+  for (const request of free) grant(store, request, term, nowMs);
   return obstacles.map((obstacle) => obstacle ?? { outcome: 'granted', term });
+}
+
+function grant(store: MemoryStore, request: AcquireRequest, term: number, nowMs: number): void {
+  const { name, holder, attempt, ttlMs, metadata, graceMs = 0, keepHistory = false } = request;
+  const grantedAtMs = store.runtime.now().wallMs;
+  store.records.set(name, {
+    kind: 'lease',
+    holder,
+    attempt,
+    term,
+    ttlMs,
+    deadlineMs: nowMs + ttlMs,
+    grantedAtMs,
+    renewedAtMs: grantedAtMs,
+    metadata,
+    graceMs,
+    keepsHistory: keepHistory,
+    revocation: undefined,
+  });
+  store.histories.closeVanished(name, term, grantedAtMs);
+  if (!keepHistory) return;
+  const lasting = { endedAtMs: undefined, endReason: undefined };
+  store.histories.add(name, { kind: 'term', term, holderId: holder.id, grantedAtMs, ...lasting });
+  store.granted(name);
 }
 
 function highestAbove(requests: readonly AcquireRequest[]): number {
@@ -56,48 +77,71 @@ function highestAbove(requests: readonly AcquireRequest[]): number {
 /** What the answer is instead of a new grant; `undefined` if the name may be granted. */
 function obstacleTo(
   store: MemoryStore,
-  { name, holder, attempt }: AcquireRequest,
+  request: AcquireRequest,
   nowMs: number,
 ): AcquireResult | undefined {
+  const { name, holder } = request;
   const record = store.records.get(name);
-  if (record === undefined) return undefined;
-  if (record.kind === 'foreign')
+  if (record?.kind === 'foreign')
     return { outcome: 'corrupt', detail: `the text under "${name}" is no record of a lease` };
-  if (record.kind === 'reservation' && record.to === holder.id) return undefined;
-  const isSameAttempt =
-    record.kind === 'lease' && record.holder.equals(holder) && record.attempt === attempt;
-  if (isSameAttempt) return { outcome: 'granted', term: record.term };
-  return { outcome: 'held', current: describeRecord(name, record, nowMs) };
+  const current = describeName(store, name, nowMs);
+  if (current === undefined) return undefined;
+  if (current.state === 'reserved' && current.to === holder.id) return undefined;
+  if (record !== undefined && isGrantOf(request, record)) {
+    return { outcome: 'granted', term: record.term };
+  }
+  return { outcome: 'held', current };
+}
+
+/** Whether the request was executed before. A term that an operator has ended since is not given out again. */
+function isGrantOf(request: AcquireRequest, record: StoredRecord): record is StoredLease {
+  if (record.kind !== 'lease' || record.revocation !== undefined) return false;
+  return record.holder.equals(request.holder) && record.attempt === request.attempt;
 }
 
 export function renewOne(store: MemoryStore, request: RenewRequest, nowMs: number): RenewResult {
-  const lease = ownLease(store, request);
+  const lease = ownUnrevokedLease(store, request);
   if ('outcome' in lease) return lease;
   store.records.set(request.name, {
     ...lease,
     ttlMs: request.ttlMs,
     deadlineMs: nowMs + request.ttlMs,
+    renewedAtMs: store.runtime.now().wallMs,
     metadata: request.metadata ?? lease.metadata,
   });
   return { outcome: 'renewed' };
 }
 
-export function releaseOne(store: MemoryStore, request: ReleaseRequest): EndResult {
+export function releaseOne(store: MemoryStore, request: ReleaseRequest, nowMs: number): EndResult {
   const lease = ownLease(store, request);
   if ('outcome' in lease) return lease;
-  store.records.delete(request.name);
-  return { outcome: 'ended' };
+  const { revocation } = lease;
+  const endReason = revocation === undefined ? (request.reason ?? 'released') : 'revoked';
+  return end(store, request.name, lease, endReason, reservationAfter(lease, nowMs));
 }
 
 export function handOffOne(store: MemoryStore, request: HandoffRequest, nowMs: number): EndResult {
-  const lease = ownLease(store, request);
+  const lease = ownUnrevokedLease(store, request);
   if ('outcome' in lease) return lease;
-  store.records.set(request.name, {
+  return end(store, request.name, lease, 'handed-off', {
     kind: 'reservation',
     to: request.to,
     term: lease.term,
     deadlineMs: nowMs + request.reserveMs,
   });
+}
+
+function end(
+  store: MemoryStore,
+  name: string,
+  { term }: StoredLease,
+  endReason: string,
+  after: StoredRecord | undefined,
+): EndResult {
+  if (after === undefined) store.records.delete(name);
+  else store.records.set(name, after);
+  store.histories.close(name, term, endReason, store.runtime.now().wallMs);
+  store.vacated(name);
   return { outcome: 'ended' };
 }
 
@@ -107,7 +151,9 @@ function ownLease(
   request: ReleaseRequest | RenewRequest,
 ): StoredLease | NotYours {
   const record = store.records.get(request.name);
-  if (record === undefined) return { outcome: 'not-yours', reason: 'vanished' };
+  // A lease in its lock-delay has expired: only the record is still there.
+  if (record === undefined || record.kind === 'lock-delay')
+    return { outcome: 'not-yours', reason: 'vanished' };
   const isOwn =
     record.kind === 'lease' &&
     record.holder.equals(request.holder) &&
@@ -115,24 +161,13 @@ function ownLease(
   return isOwn ? record : { outcome: 'not-yours', reason: 'superseded' };
 }
 
-/** @throws {RecordCorruptError} if what is stored is not ours: answering "free" would be a lie. */
-export function readOne(store: MemoryStore, name: string, nowMs: number): LeaseRecord | undefined {
-  const record = store.records.get(name);
-  if (record?.kind === 'foreign') {
-    throw new RecordCorruptError(
-      `the text under "${name}" is no record of a lease. Somebody else wrote it; remove it there.`,
-    );
-  }
-  return record && describeRecord(name, record, nowMs);
-}
-
-export function listGroup(store: MemoryStore, group: string, nowMs: number): LeaseRecord[] {
-  return store.records.namesIn(group).flatMap((name) => {
-    const record = store.records.get(name);
-    return record === undefined || record.kind === 'foreign'
-      ? []
-      : [describeRecord(name, record, nowMs)];
-  });
+function ownUnrevokedLease(
+  store: MemoryStore,
+  request: RenewRequest | HandoffRequest,
+): StoredLease | NotYours {
+  const lease = ownLease(store, request);
+  const isRevoked = 'revocation' in lease && lease.revocation !== undefined;
+  return isRevoked ? { outcome: 'not-yours', reason: 'revoked' } : lease;
 }
 
 export function writeDocument(
@@ -146,4 +181,14 @@ export function writeDocument(
   const version = expectedVersion + 1;
   store.documents.set(name, { version, text });
   return { outcome: 'written', version };
+}
+
+export function enrollOne(store: MemoryStore, request: EnrollRequest, nowMs: number): EnrollResult {
+  const { name, holder } = request;
+  const duplicate = store.candidates.enroll(request, nowMs, store.runtime.now().wallMs);
+  const index = store.candidates
+    .waitingFor(name)
+    .findIndex((candidate) => candidate.holder.equals(holder));
+  const position = index < 0 ? undefined : index;
+  return { position, current: describeName(store, name, nowMs), duplicate };
 }

@@ -1,5 +1,12 @@
 import { groupOf } from '../names.js';
-import type { StoredRecord } from './record.js';
+import { afterExpiry, type ForeignRecord, type StoredRecord } from './record.js';
+
+/** A record's time was over, and something else, or nothing, stands under the name. */
+export interface Expiry {
+  readonly name: string;
+  readonly before: Exclude<StoredRecord, ForeignRecord>;
+  readonly after: StoredRecord | undefined;
+}
 
 /**
  * The records of a store, without those whose deadline has passed.
@@ -35,18 +42,22 @@ export class Records {
     return [...this.#byName.keys()].filter((name) => groupOf(name) === group).sort();
   }
 
-  /** Removes every record whose deadline is not after `nowMs`, and returns their names. */
-  expire(nowMs: number): string[] {
+  /** Puts in place of every record whose deadline is not after `nowMs` what follows it, and returns what changed. */
+  expire(nowMs: number): Expiry[] {
     if (nowMs < this.#earliestDeadlineMs) return [];
     this.#earliestDeadlineMs = Number.POSITIVE_INFINITY;
-    const expired: string[] = [];
-    for (const [name, record] of this.#byName) {
-      if (record.kind === 'foreign') continue;
-      if (record.deadlineMs > nowMs) this.#noteDeadline(record.deadlineMs);
-      else expired.push(name);
+    const expiries: Expiry[] = [];
+    for (const [name, record] of [...this.#byName]) {
+      let current: StoredRecord | undefined = record;
+      while (current !== undefined && current.kind !== 'foreign' && current.deadlineMs <= nowMs) {
+        const after = afterExpiry(current);
+        expiries.push({ name, before: current, after });
+        current = after;
+      }
+      if (current === undefined) this.delete(name);
+      else this.set(name, current);
     }
-    for (const name of expired) this.#byName.delete(name);
-    return expired;
+    return expiries;
   }
 
   /** Not later than the next expiry; infinite if nothing can expire. */

@@ -2,10 +2,15 @@ import { requireObject } from '../../errors/checks.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { calledCount } from '../candidates.js';
 import type { StoredDocument } from '../contract.js';
+import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
-import { Records } from './records.js';
-import { type Wake, Watchers } from './watchers.js';
+import type { Revocation } from '../record.js';
+import { Candidates } from './candidates.js';
+import { Histories } from './histories.js';
+import { type Expiry, Records } from './records.js';
+import { type Called, type Wake, Watchers } from './watchers.js';
 
 export interface MemoryStoreOptions {
   /** Where the store's clocks and timers come from. Default: those of this process. */
@@ -22,6 +27,12 @@ export class MemoryStore {
   readonly runtime: Runtime;
   /** @internal The records; expired ones are gone only after {@link expire}. */
   readonly records = new Records();
+  /** @internal The names that nobody may be granted, whatever else stands under them. */
+  readonly suspensions = new Map<string, Revocation>();
+  /** @internal */
+  readonly candidates = new Candidates();
+  /** @internal */
+  readonly histories: Histories;
   /** @internal */
   readonly documents = new Map<string, StoredDocument>();
   /** @internal The highest term granted in this namespace; 0 before the first. */
@@ -33,6 +44,10 @@ export class MemoryStore {
   constructor(options: MemoryStoreOptions = {}) {
     this.runtime = requireRuntime(requireObject('options', options).runtime);
     this.#startedAt = this.runtime.now();
+    this.histories = new Histories({
+      nowMs: () => this.elapsedMs(),
+      isInUse: (name) => this.records.get(name) !== undefined || this.suspensions.has(name),
+    });
     this.#watchers = new Watchers(
       this.runtime,
       () => this.records.nextExpiryMs - this.elapsedMs(),
@@ -45,18 +60,24 @@ export class MemoryStore {
     return elapsedMs(this.#startedAt, this.runtime.now());
   }
 
-  /** Removes what has expired by now, wakes who waited for it, and returns the time this was judged by. */
+  /** Removes what has expired by now, tells who waited for it, and returns the time this was judged by. */
   expire(): number {
     const nowMs = this.elapsedMs();
-    const expired = this.records.expire(nowMs);
-    for (const name of expired) this.#watchers.wake(name);
+    this.candidates.expire(nowMs);
+    const expiries = this.records.expire(nowMs);
+    for (const expiry of expiries) this.#noteExpiry(expiry);
     this.#watchers.rearm();
     return nowMs;
   }
 
   /** @internal Calls `wake` at once when a name of the group became free. */
   watch(group: string, wake: Wake): Unsubscribe {
-    return this.#watchers.add(group, wake);
+    return this.#watchers.watch(group, wake);
+  }
+
+  /** @internal Calls `called` at once when a name became free that this holder waits for as one of the first. */
+  onCalled(holder: Holder, called: Called): Unsubscribe {
+    return this.#watchers.onCalled(holder, called);
   }
 
   /** @internal Calls `lost` when the store restarts: what was connected to it is not any more. */
@@ -64,9 +85,20 @@ export class MemoryStore {
     return this.#connections.on('lost', lost);
   }
 
-  /** @internal After an operation: wakes the watchers of `freed` names and follows the deadlines that moved. */
-  changed(freed: readonly string[]): void {
-    for (const name of freed) this.#watchers.wake(name);
+  /** @internal A name has another owner than before: wakes who watches its group. */
+  granted(name: string): void {
+    this.#watchers.wake(name);
+  }
+
+  /** @internal A name has no owner any more: wakes who watches its group, and calls the first who may have it. */
+  vacated(name: string): void {
+    this.#watchers.wake(name);
+    this.#watchers.call(name, this.#firstInLine(name));
+  }
+
+  /** @internal After an operation: tells who waited for the `vacated` names, and follows the deadlines that moved. */
+  changed(vacated: readonly string[]): void {
+    for (const name of vacated) this.vacated(name);
     this.#watchers.rearm();
   }
 
@@ -95,11 +127,34 @@ export class MemoryStore {
   restart(options: { readonly keepData: boolean }): void {
     if (!options.keepData) {
       this.records.clear();
+      this.suspensions.clear();
+      this.candidates.clear();
+      this.histories.clear();
       this.documents.clear();
       this.lastTerm = 0;
     }
     this.#connections.emit('lost', undefined);
-    this.#watchers.wake(undefined);
+    this.#watchers.wakeAll();
     this.#watchers.rearm();
+  }
+
+  #noteExpiry({ name, before, after }: Expiry): void {
+    if (before.kind === 'lease') {
+      const endReason = before.revocation === undefined ? 'expired' : 'revoked';
+      // On the wall clock as it was when the deadline was set; nobody may have looked since.
+      this.histories.close(name, before.term, endReason, before.renewedAtMs + before.ttlMs);
+    }
+    if (after?.kind !== 'lock-delay') this.vacated(name);
+  }
+
+  /** Whoever may have the name and has waited longest; nobody while it is held, suspended or in its lock-delay. */
+  #firstInLine(name: string): Holder[] {
+    if (this.suspensions.has(name)) return [];
+    const record = this.records.get(name);
+    const waiting = this.candidates.waitingFor(name).filter(({ id }) => {
+      if (record === undefined) return true;
+      return record.kind === 'reservation' && record.to === id;
+    });
+    return waiting.slice(0, calledCount).map(({ holder }) => holder);
   }
 }

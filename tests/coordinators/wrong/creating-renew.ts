@@ -20,7 +20,11 @@ export const creatingRenew: WrongCoordinator = {
             ttlMs: request.ttlMs,
             deadlineMs: store.elapsedMs() + request.ttlMs,
             grantedAtMs: store.runtime.now().wallMs,
+            renewedAtMs: store.runtime.now().wallMs,
             metadata: request.metadata,
+            graceMs: 0,
+            keepsHistory: false,
+            revocation: undefined,
           });
           return { outcome: 'renewed' };
         });

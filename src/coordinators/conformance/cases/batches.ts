@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { HandoffRequest, RenewRequest } from '../../contract.js';
 import { isTerm } from '../../term.js';
-import type { Actor } from '../actor.js';
+import { type Actor, termOf } from '../actor.js';
 import { defineCase } from '../case.js';
 import type { Scene } from '../scene.js';
 
@@ -36,7 +36,7 @@ export const batchCases = [
 
       const records = await ann.client.read(names, scene.call);
       assert.deepEqual(
-        records.map((record) => [record?.name, record?.term]),
+        records.map((record) => [record?.name, termOf(record)]),
         names.map((name, index) => [name, terms[index]]),
       );
 
@@ -69,13 +69,13 @@ export const batchCases = [
       const records = await ann.client.read(names, scene.call);
       for (const [index, result] of acquired.entries()) {
         const term = result.outcome === 'granted' ? result.term : theirTerms.shift();
-        assert.equal(records[index]?.term, term, `answer ${index} belongs to name ${index}`);
+        assert.equal(termOf(records[index]), term, `answer ${index} belongs to name ${index}`);
       }
 
       const requests = names.map((name, index) => ({
         name,
         holder: ann.holder,
-        term: records[index]?.term ?? 0,
+        term: termOf(records[index]) ?? 0,
       }));
       await answersByIndex(scene, ann, requests);
     },

@@ -20,7 +20,7 @@ export const lostReplyCases = [
         'an acquire whose reply is lost',
       );
       assert.equal(verdict, 'unknown', 'an executed request is never reported as not executed');
-      const current = await bob.isKeptOut(name);
+      const current = await bob.findsHeld(name);
       await scene.recover(ann);
       assert.equal(await ann.take(request), current.term, 'the second answer is the first one');
       await bob.seesHeld(name, ann, current.term);
@@ -38,7 +38,7 @@ export const lostReplyCases = [
       const request = ann.request(name, { ttlMs: scene.ttlMs * 20 });
       await scene.disturb('loseReplies', ann.client);
       await scene.unanswered(ann.acquire(request), scene.call.timeoutMs, 'acquire');
-      const { term } = await bob.isKeptOut(name);
+      const { term } = await bob.findsHeld(name);
       await scene.recover(ann);
       assert.deepEqual(await ann.releaseAttempt(name, request.attempt), { outcome: 'ended' });
       assert.ok((await bob.take(name)) > term, 'the undone term is not granted again');

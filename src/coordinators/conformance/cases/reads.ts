@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { groupOf } from '../../names.js';
+import { termOf } from '../actor.js';
 import { defineCase } from '../case.js';
 
 /** Segments that would mean something to a store, a path, a pattern or a script, if they were not encoded. */
@@ -39,7 +40,7 @@ export const readCases = [
         records.map((record) => record?.state),
         [undefined, 'held', 'reserved', undefined],
       );
-      assert.deepEqual([records[1]?.name, records[1]?.term], [held, term]);
+      assert.deepEqual([records[1]?.name, termOf(records[1])], [held, term]);
       assert.equal(records[2]?.name, reserved);
     },
   ),
@@ -156,7 +157,7 @@ export const readCases = [
       await scene.passTtl();
       const records = await ann.client.list(groupOf(name), scene.call);
       assert.deepEqual(
-        records.map((record) => [record.name, record.term]),
+        records.map((record) => [record.name, termOf(record)]),
         [[live, term]],
       );
     },
