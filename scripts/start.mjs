@@ -24,13 +24,9 @@ const args = namesCommand
   ? [first, ...rest]
   : [process.env.SELFTEST === '1' ? 'selftest' : 'demo', ...given];
 
-// The command line reads the environment too, so MOCK=1 has to take the variable away.
+// `demo` and `selftest` read REDIS_URL themselves, so MOCK=1 has to take it away.
 if (process.env.MOCK === '1') delete process.env.REDIS_URL;
-const url = process.env.REDIS_URL;
-const namesUrl = args.some((arg) => arg === '--url' || arg.startsWith('--url='));
-if (url && !namesUrl) args.push('--url', url);
 
-// In this process, so that signals and the exit status are the program's own and a password in the
-// URL shows up in no process list.
+// In this process, so that signals and the exit status are the program's own.
 process.argv = [process.execPath, main, ...args];
 await import(pathToFileURL(main).href);

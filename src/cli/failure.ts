@@ -1,5 +1,6 @@
 import { redactSecrets } from '../errors/index.js';
 import { exitStatus, exitStatusOf, InterruptedError } from './exit-status.js';
+import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
 
@@ -51,15 +52,7 @@ function nextCommand(command: string, status: number, addresses: readonly string
 
 /** A command that everybody who runs such a server has at hand. */
 function probeOf(address: string): string {
+  if (address.startsWith('sqlite:')) return `ls -l ${address.slice('sqlite:'.length)}`;
   if (address.startsWith('postgres')) return `psql ${address} -c 'select 1'`;
   return `redis-cli -u ${address} ping`;
-}
-
-/** Where the store is, without whom we are there: scheme, host, port and path of its URL. */
-export function addressOf(url: string): string {
-  // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
-  if (!URL.canParse(url)) return 'something that is not a URL';
-  const { protocol, host, pathname } = new URL(url);
-  if (host === '') return protocol;
-  return `${protocol}//${host}${/^\/[\w-]+$/.test(pathname) ? pathname : ''}`;
 }

@@ -1,11 +1,9 @@
 import type { Coordinator } from '../coordinators/index.js';
-import { MemoryStore, memoryCoordinator } from '../coordinators/memory/index.js';
-import { OptionError, redactSecrets } from '../errors/index.js';
+import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
-import { MemoryStreams, memoryStreams } from '../streams/memory/index.js';
-import { addressOf } from './failure.js';
+import { addressOf, checkUrl, memoryUrl, storeKindOf } from './store-url.js';
 
-/** Where leases and messages are kept: one namespace of one store, with as many clients as there are processes. */
+/** Where leases are kept: one namespace of one store, with as many clients as there are processes. */
 export interface Stores {
   /** For people: never with a password. */
   readonly address: string;
@@ -13,60 +11,64 @@ export interface Stores {
   readonly isLocal: boolean;
   /** A client of its own for the caller, who closes it. */
   openCoordinator(): Coordinator;
+}
+
+/** A store that keeps messages too. */
+export interface MessageStores extends Stores {
   /** As {@link openCoordinator}, for the logs of one topic. */
   openStreams(topic: string): StreamStore;
   /** Removes whatever the namespace holds. Close its clients first. */
   erase(): Promise<void>;
 }
 
-export const defaultUrl = 'memory:';
-/** Why a URL is not taken as it stands. */
-const knownUrls = 'use memory:, redis://host:port or rediss://host:port';
-
-/** Loads the driver that the URL asks for, and no other. Connects nothing yet. @throws {OptionError} */
-export async function openStores(url: string, namespace: string): Promise<Stores> {
-  switch (schemeOf(url, '--url', knownUrls)) {
-    case 'memory:':
-      checkMemoryUrl(url, '--url');
-      return memoryStores();
-    case 'redis:':
-    case 'rediss:':
-      if (new URL(url).host === '')
-        throw new OptionError('--url', addressOf(url), 'names no host', knownUrls);
-      return await redisStores(url, namespace);
+/**
+ * Loads the driver that the URL asks for, and no other. Connects nothing yet.
+ *
+ * @param source what the URL was written in, named by errors.
+ * @throws {OptionError}
+ */
+export async function openStores(
+  url: string,
+  namespace: string,
+  source = '--url',
+): Promise<Stores> {
+  checkUrl(url, source);
+  switch (storeKindOf(url, source)) {
+    case 'sqlite':
+      return await sqliteStores(url, namespace, source);
     default:
-      throw unknownScheme('--url', url, knownUrls);
+      return await openMessageStores(url, namespace, source);
   }
 }
 
-/** @throws {OptionError} if it is no URL at all. */
-export function schemeOf(url: string, option: string, remedy: string): string {
-  if (URL.canParse(url)) return new URL(url).protocol;
-  // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
-  throw new OptionError(option, 'hidden', 'is not a URL', remedy);
+/** As {@link openStores}, for what needs messages kept as well. */
+export async function openMessageStores(
+  url: string,
+  namespace: string,
+  source = '--url',
+): Promise<MessageStores> {
+  checkUrl(url, source);
+  switch (storeKindOf(url, source)) {
+    case 'memory':
+      return await memoryStores();
+    case 'redis':
+      return await redisStores(url, namespace, source);
+    case 'sqlite': {
+      const remedy = 'use memory:, redis://host:port or rediss://host:port';
+      throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', remedy);
+    }
+  }
 }
 
-export function unknownScheme(option: string, url: string, remedy: string): OptionError {
-  return new OptionError(
-    option,
-    redactSecrets(addressOf(url)),
-    'names no store known here',
-    remedy,
-  );
-}
-
-/** A memory has no address: whoever writes one means another store. @throws {OptionError} */
-export function checkMemoryUrl(url: string, option: string): void {
-  if (new URL(url).href === defaultUrl) return;
-  const remedy = `use ${defaultUrl}, which is one store within this process, or the URL of a server`;
-  throw new OptionError(option, redactSecrets(addressOf(url)), 'names a memory elsewhere', remedy);
-}
-
-function memoryStores(): Stores {
+async function memoryStores(): Promise<MessageStores> {
+  const [{ MemoryStore, memoryCoordinator }, { MemoryStreams, memoryStreams }] = await Promise.all([
+    import('../coordinators/memory/index.js'),
+    import('../streams/memory/index.js'),
+  ]);
   const store = new MemoryStore();
-  const topics = new Map<string, MemoryStreams>();
+  const topics = new Map<string, InstanceType<typeof MemoryStreams>>();
   return {
-    address: defaultUrl,
+    address: memoryUrl,
     isLocal: true,
     openCoordinator: () => memoryCoordinator(store),
     openStreams(topic) {
@@ -78,7 +80,11 @@ function memoryStores(): Stores {
   };
 }
 
-async function redisStores(url: string, namespace: string): Promise<Stores> {
+async function sqliteStores(url: string, _namespace: string, source: string): Promise<Stores> {
+  throw new OptionError(source, addressOf(url), 'names no store known here', 'use redis://host');
+}
+
+async function redisStores(url: string, namespace: string, source: string): Promise<MessageStores> {
   const [{ redisCoordinator }, { redisStreams }, { eraseLeases }, { eraseStreams }] =
     await Promise.all([
       import('../coordinators/redis/index.js'),
@@ -87,7 +93,7 @@ async function redisStores(url: string, namespace: string): Promise<Stores> {
       import('../streams/redis/erase.js'),
     ]);
   // What is wrong with the rest of the URL is said before anything is begun.
-  await redisCoordinator(url, { namespace }).close();
+  await naming(source, () => redisCoordinator(url, { namespace })).close();
   return {
     address: addressOf(url),
     isLocal: false,
@@ -98,4 +104,15 @@ async function redisStores(url: string, namespace: string): Promise<Stores> {
       await eraseLeases(url, namespace);
     },
   };
+}
+
+/** A store knows the URL as its option `url`; the user wrote it elsewhere. */
+function naming<Opened>(source: string, open: () => Opened): Opened {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof OptionError) || error.option !== 'url') throw error;
+    const problem = error.message.slice('url '.length, error.message.lastIndexOf(' (got '));
+    throw new OptionError(source, 'hidden', problem, error.remedy);
+  }
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { RunCommand } from '../run.js';
-import { defaultUrl } from '../stores.js';
+import type { Setting } from '../settings/index.js';
+import { memoryUrl } from '../store-url.js';
 import { narrationAside, type Terminal } from '../terminal.js';
-import { playDemo } from './play.js';
+import { trialUrl, trialUrlVariable } from '../trial-url.js';
 
 interface DemoOptions {
-  readonly url: string;
+  readonly url?: string;
   readonly sink: string;
   readonly output: 'text' | 'json';
 }
@@ -34,26 +35,35 @@ export function addDemo(program: Command, terminal: Terminal, run: RunCommand): 
     )
     .option(
       '--url <url>',
-      'where leases and messages are: memory:, redis://, rediss://',
-      defaultUrl,
+      `where leases and messages are: memory:, redis://, rediss:// (default: ${trialUrlVariable}, else memory:)`,
     )
-    .option('--sink <url>', 'where answers are kept: memory:, postgres://', defaultUrl)
+    .option('--sink <url>', 'where answers are kept: memory:, postgres://', memoryUrl)
     .addOption(
       new Option('-o, --output <format>', 'how the verdict is printed')
         .choices(['text', 'json'])
         .default('text'),
     )
     .addHelpText('after', examples)
-    .action((options: DemoOptions) =>
-      run('demo', [options.url, options.sink], (signal) => demo(options, terminal, signal)),
-    );
+    .action((options: DemoOptions) => {
+      const url = trialUrl(options.url);
+      return run('demo', [url.value, options.sink], (signal) =>
+        demo(options, url, terminal, signal),
+      );
+    });
 }
 
-async function demo(options: DemoOptions, terminal: Terminal, signal: AbortSignal) {
+async function demo(
+  { sink, output }: DemoOptions,
+  url: Setting<string>,
+  terminal: Terminal,
+  signal: AbortSignal,
+) {
+  const { playDemo } = await import('./play.js');
   const runId = randomBytes(6).toString('hex');
-  const asJson = options.output === 'json';
+  const asJson = output === 'json';
   const voice = asJson ? narrationAside(terminal) : terminal;
-  const { verdict, brokenClaims } = await playDemo({ ...options, runId, signal }, voice);
+  const settings = { url: url.value, urlSource: url.source, sink, runId, signal };
+  const { verdict, brokenClaims } = await playDemo(settings, voice);
   const passed = brokenClaims.length === 0;
   if (asJson) terminal.print(JSON.stringify({ passed, verdict, brokenClaims }, undefined, 2));
   return passed;

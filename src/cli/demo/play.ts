@@ -1,7 +1,7 @@
 import { Topic } from '../../streams/topic.js';
 import { Cleanup } from '../cleanup.js';
 import { Lateness } from '../lateness.js';
-import { openStores, type Stores } from '../stores.js';
+import { type MessageStores, openMessageStores } from '../stores.js';
 import type { Terminal } from '../terminal.js';
 import { EmbeddedFleet } from './fleet/embedded.js';
 import type { Fleet } from './fleet/fleet.js';
@@ -19,6 +19,8 @@ import type { Verdict } from './verdict.js';
 
 export interface DemoSettings {
   readonly url: string;
+  /** What the URL was written in. */
+  readonly urlSource: string;
   readonly sink: string;
   /** Of this run alone: 12 hexadecimal digits. */
   readonly runId: string;
@@ -33,7 +35,7 @@ export interface DemoResult {
 /** Sets the stage, plays the five steps, and removes everything again, however they end. */
 export async function playDemo(settings: DemoSettings, terminal: Terminal): Promise<DemoResult> {
   const namespace = `demo-${settings.runId}`;
-  const stores = await openStores(settings.url, namespace);
+  const stores = await openMessageStores(settings.url, namespace, settings.urlSource);
   const cleanup = new Cleanup();
   try {
     const observer = stores.openCoordinator();
@@ -66,7 +68,7 @@ export async function playDemo(settings: DemoSettings, terminal: Terminal): Prom
 function chooseFleet(
   { url }: DemoSettings,
   namespace: string,
-  stores: Stores,
+  stores: MessageStores,
   sink: Sink,
   news: Newsroom,
 ): Fleet {
@@ -74,7 +76,7 @@ function chooseFleet(
   return new ProcessFleet({ url, namespace }, sink, news.tell);
 }
 
-async function playSteps(stage: Stage, stores: Stores): Promise<Verdict> {
+async function playSteps(stage: Stage, stores: MessageStores): Promise<Verdict> {
   const { narrator, fleet, gateway, news, sink } = stage;
   narrator.title("tenure demo: a support chat, every customer's messages in order", [
     'Customers write to a shop: "I want a refund", "never mind, cancel it". Answered',

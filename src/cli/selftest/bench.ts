@@ -1,6 +1,6 @@
 import type { Coordinator } from '../../coordinators/index.js';
 import { memoryFence } from '../../fences/memory/index.js';
-import type { Stores } from '../stores.js';
+import type { MessageStores } from '../stores.js';
 import type { Bench } from './check.js';
 import type { Sabotage } from './sabotage.js';
 
@@ -11,7 +11,7 @@ export interface ClosableBench extends Bench {
 /** What one check works with: clients of the store, wrapped in whatever sabotage is wanted. */
 export function createBench(
   name: string,
-  stores: Stores,
+  stores: MessageStores,
   observer: Coordinator,
   sabotages: readonly Sabotage[],
 ): ClosableBench {

@@ -1,5 +1,5 @@
 import type { Cleanup } from '../cleanup.js';
-import type { Stores } from '../stores.js';
+import type { MessageStores } from '../stores.js';
 import { createBench } from './bench.js';
 import { type Check, observerCall } from './check.js';
 import { exclusion } from './checks/exclusion.js';
@@ -27,7 +27,7 @@ export interface CheckResult {
  * @throws the errors of the store, if it cannot be reached at all.
  */
 export async function runChecks(
-  stores: Stores,
+  stores: MessageStores,
   sabotages: readonly Sabotage[],
   report: (result: CheckResult, number: number) => void,
   signal: AbortSignal,
@@ -53,8 +53,8 @@ export async function runChecks(
 
 async function runCheck(
   check: Check,
-  stores: Stores,
-  observer: ReturnType<Stores['openCoordinator']>,
+  stores: MessageStores,
+  observer: ReturnType<MessageStores['openCoordinator']>,
   sabotages: readonly Sabotage[],
 ): Promise<CheckResult> {
   const { name, claim } = check;

@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { Cleanup } from '../cleanup.js';
 import type { RunCommand } from '../run.js';
-import { defaultUrl, openStores } from '../stores.js';
+import type { Setting } from '../settings/index.js';
+import { openMessageStores } from '../stores.js';
 import { narrationAside, type Terminal } from '../terminal.js';
-import { type CheckResult, runChecks } from './checks.js';
+import { trialUrl, trialUrlVariable } from '../trial-url.js';
+import type { CheckResult } from './checks.js';
 import { announce, reportAsJson, reportCheck, reportVerdict } from './report.js';
 import { parseSabotage, sabotageNames } from './sabotage.js';
 
 interface SelftestOptions {
-  readonly url: string;
+  readonly url?: string;
   readonly sabotage?: string;
   readonly output: 'text' | 'json';
 }
@@ -30,7 +32,10 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     .description(
       'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second) and exits with 1 if one does not hold. What it stores has a namespace of its own and is removed at the end.',
     )
-    .option('--url <url>', 'memory:, redis:// or rediss:// store to check', defaultUrl)
+    .option(
+      '--url <url>',
+      `memory:, redis:// or rediss:// store to check (default: ${trialUrlVariable}, else memory:)`,
+    )
     .option('--sabotage <name>', `break one layer: ${sabotageNames.join(', ')}, all`)
     .addOption(
       new Option('-o, --output <format>', 'how the verdict is printed')
@@ -38,18 +43,22 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
         .default('text'),
     )
     .addHelpText('after', examples)
-    .action((options: SelftestOptions) =>
-      run('selftest', [options.url], (signal) => selftest(options, terminal, signal)),
-    );
+    .action((options: SelftestOptions) => {
+      const url = trialUrl(options.url);
+      return run('selftest', [url.value], (signal) => selftest(options, url, terminal, signal));
+    });
 }
 
 async function selftest(
   options: SelftestOptions,
+  url: Setting<string>,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<boolean> {
   const sabotages = parseSabotage(options.sabotage);
-  const stores = await openStores(options.url, `selftest-${randomBytes(6).toString('hex')}`);
+  const namespace = `selftest-${randomBytes(6).toString('hex')}`;
+  const stores = await openMessageStores(url.value, namespace, url.source);
+  const { runChecks } = await import('./checks.js');
   const asJson = options.output === 'json';
   const voice = asJson ? narrationAside(terminal) : terminal;
   announce(voice, stores.address, sabotages);

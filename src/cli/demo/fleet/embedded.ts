@@ -1,6 +1,6 @@
 import { Gate } from '../../embedded/gate.js';
 import { gated } from '../../embedded/gated.js';
-import type { Stores } from '../../stores.js';
+import type { MessageStores } from '../../stores.js';
 import { topicName } from '../settings.js';
 import type { Sink } from '../sink.js';
 import { ChatWorker } from '../worker.js';
@@ -15,12 +15,12 @@ interface Member {
 /** Workers inside this process. Each stands behind a gate, so that it can be stopped like a process of its own. */
 export class EmbeddedFleet implements Fleet {
   readonly kind = 'workers embedded in this process';
-  readonly #stores: Stores;
+  readonly #stores: MessageStores;
   readonly #sink: Sink;
   readonly #tell: TellNews;
   readonly #members = new Map<string, Member>();
 
-  constructor(stores: Stores, sink: Sink, tell: TellNews) {
+  constructor(stores: MessageStores, sink: Sink, tell: TellNews) {
     this.#stores = stores;
     this.#sink = sink;
     this.#tell = tell;

@@ -2,7 +2,7 @@
  * A worker process of the demonstration: does what its parent says, tells what it sees, and ends with its parent.
  */
 import { realRuntime } from '../../../time/index.js';
-import { openStores } from '../../stores.js';
+import { openMessageStores } from '../../stores.js';
 import { topicName } from '../settings.js';
 import type { WorkerSink } from '../sink.js';
 import { type ParentSink, parentSink } from '../sinks/parent.js';
@@ -19,7 +19,7 @@ const tell = (message: ToParent) => {
 };
 
 async function join({ id, url, namespace, sink: remote }: WorkerSettings): Promise<void> {
-  const stores = await openStores(url, namespace);
+  const stores = await openMessageStores(url, namespace);
   const coordinator = stores.openCoordinator();
   const streams = stores.openStreams(topicName);
   const sink = await openSink(remote);

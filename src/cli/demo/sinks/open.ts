@@ -1,4 +1,4 @@
-import { checkMemoryUrl, schemeOf, unknownScheme } from '../../stores.js';
+import { checkMemoryUrl, schemeOf, unknownScheme } from '../../store-url.js';
 import type { Sink } from '../sink.js';
 import { memorySink } from './memory.js';
 

@@ -2,7 +2,7 @@ import { Holder } from '../../../coordinators/index.js';
 import type { FencingToken } from '../../../fences/index.js';
 import { type PostgresFence, postgresFence } from '../../../fences/postgres/index.js';
 import { realRuntime } from '../../../time/index.js';
-import { addressOf } from '../../failure.js';
+import { addressOf } from '../../store-url.js';
 import { type Answer, effectScope, type RemoteSink, type Sink, type WorkerSink } from '../sink.js';
 
 /** One schema per run: it holds the fence's tables and the answers, and goes as a whole. */
