@@ -1,38 +1,23 @@
-import {
-  type AcquireResult,
-  type Coordinator,
-  type Holder,
-  type LeaseRecord,
-  validateMetadata,
-  validateTerm,
+import type {
+  AcquireResult,
+  Coordinator,
+  Holder,
+  LeaseRecord,
+  ReleaseRequest,
 } from '../coordinators/index.js';
-import { requireObject } from '../errors/checks.js';
 import {
-  OptionError,
   OutcomeUnknownError,
   RecordCorruptError,
   type TenureError,
   UnreachableError,
 } from '../errors/index.js';
-import { elapsedMs, type Instant, type Runtime } from '../time/index.js';
+import { elapsedMs, type Runtime } from '../time/index.js';
 import type { Afterlife } from './afterlife.js';
 import { withDeadline } from './deadline.js';
 import type { Lease, LeaseGrant } from './lease.js';
-import type { LeaseTiming, ResolvedTiming } from './options.js';
-
-/** One name to acquire, with what is particular to it. */
-export interface Wanted {
-  readonly name: string;
-  readonly above?: number;
-  readonly metadata?: string;
-}
-
-export interface AcquireOptions extends LeaseTiming {
-  /** The highest term seen at the resource, if the coordinator may have lost its own: the new term is higher. */
-  readonly above?: number;
-  /** JSON text of at most 4 KiB for others to read beside the lease. */
-  readonly metadata?: string;
-}
+import type { ResolvedTiming } from './options.js';
+import type { Wanted } from './particulars.js';
+import { TurnBatch } from './turn-batch.js';
 
 /** The answer for one name of a batch: the lease, or who holds it instead, or why this name alone has no answer. */
 export type AcquireOutcome =
@@ -45,6 +30,8 @@ export interface AcquisitionOptions {
   readonly coordinator: Coordinator;
   readonly holder: Holder;
   readonly afterlife: Afterlife;
+  /** What is asked for one by one in this timing travels together. */
+  readonly usualTiming: ResolvedTiming;
   /** Makes a lease of a grant, or refuses it (everything is being closed): then the grant is given back. */
   readonly adopt: (grant: LeaseGrant) => Lease | TenureError;
 }
@@ -57,13 +44,41 @@ const slowGrantTries = 3;
 /** Asks the store for names, and gives back at once whatever it granted too late, or may have granted unseen. */
 export class Acquisition {
   readonly #options: AcquisitionOptions;
+  readonly #gathered: TurnBatch<Wanted, AcquireOutcome>;
+  readonly #running = new Set<Promise<unknown>>();
 
   constructor(options: AcquisitionOptions) {
     this.#options = options;
+    this.#gathered = new TurnBatch(
+      ({ name }) => name,
+      (wanted) => this.many(wanted, options.usualTiming),
+    );
+  }
+
+  /** Names asked for in one turn travel in one request; so each has to be fit to travel. */
+  async one(wanted: Wanted, timing: ResolvedTiming): Promise<AcquireOutcome> {
+    if (timing === this.#options.usualTiming) return this.#gathered.add(wanted);
+    const [outcome] = await this.many([wanted], timing);
+    return outcome as AcquireOutcome;
   }
 
   /** One outcome for each, in their order. Rejects if the request as a whole had no answer. */
-  async run(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
+  async many(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
+    const running = this.#run(wanted, timing);
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Resolves when nothing is under way any more; what comes in meanwhile is not waited for. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+
+  async #run(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
     const outcomes = new Map<string, AcquireOutcome>();
     let pending = wanted;
     for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {
@@ -71,21 +86,22 @@ export class Acquisition {
       for (const [name, answer] of answers) if (answer !== 'too-slow') outcomes.set(name, answer);
       pending = pending.filter(({ name }) => !outcomes.has(name));
     }
-    return wanted.map(({ name }) => outcomes.get(name) ?? failed(tooSlow(name, timing)));
+    return wanted.map((one) => outcomes.get(one.name) ?? failed(tooSlow(one, timing)));
   }
 
   async #attempt(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<Map<string, Answer>> {
     const { runtime, coordinator, holder } = this.#options;
     const attempt = runtime.randomHex(16);
     const { ttlMs, attemptTimeoutMs } = timing;
-    const requests = wanted.map((one) => ({ ...one, holder, attempt, ttlMs }));
+    const requests = wanted.map((one) => ({ ...requested(one), holder, attempt, ttlMs }));
     const sentAt = runtime.now();
     try {
       const call = coordinator.acquire(requests, { timeoutMs: attemptTimeoutMs });
       const results = await withDeadline(runtime, attemptTimeoutMs * 2, 'an acquisition', call);
       const answers = new Map<string, Answer>();
-      for (const [index, { name, metadata }] of wanted.entries()) {
-        answers.set(name, this.#answer(name, results[index], { holder, timing, sentAt, metadata }));
+      for (const [index, one] of wanted.entries()) {
+        const grant = { wanted: one, holder, timing, sentAt };
+        answers.set(one.name, this.#answer(results[index], grant));
       }
       return answers;
     } catch (error) {
@@ -100,14 +116,11 @@ export class Acquisition {
     }
   }
 
-  #answer(
-    name: string,
-    result: AcquireResult | undefined,
-    grant: Omit<LeaseGrant, 'name' | 'term'>,
-  ): Answer {
+  #answer(result: AcquireResult | undefined, grant: Omit<LeaseGrant, 'term'>): Answer {
+    const { name } = grant.wanted;
     switch (result?.outcome) {
       case 'granted':
-        return this.#granted({ ...grant, name, term: result.term });
+        return this.#granted({ ...grant, term: result.term });
       case 'held':
         return result;
       case 'corrupt':
@@ -120,23 +133,38 @@ export class Acquisition {
   }
 
   #granted(grant: LeaseGrant): Answer {
-    const adopted = this.#isPast(grant.sentAt, grant.timing)
-      ? 'too-slow'
-      : this.#options.adopt(grant);
+    const adopted = this.#isPast(grant) ? 'too-slow' : this.#options.adopt(grant);
     if (adopted !== 'too-slow' && !(adopted instanceof Error))
       return { outcome: 'granted', lease: adopted };
-    const { name, holder, term } = grant;
-    this.#giveBack([{ name, holder, term }], grant.timing);
+    const { wanted, holder, term, timing } = grant;
+    this.#giveBack([{ name: wanted.name, holder, term }], timing);
     return adopted === 'too-slow' ? adopted : failed(adopted);
   }
 
-  #isPast(sentAt: Instant, timing: ResolvedTiming): boolean {
-    return elapsedMs(sentAt, this.#options.runtime.now()) >= timing.giveUpAfterMs;
+  #isPast({ sentAt, timing, wanted }: LeaseGrant): boolean {
+    return elapsedMs(sentAt, this.#options.runtime.now()) >= longestHoldMs(wanted, timing);
   }
 
-  #giveBack(requests: Parameters<Afterlife['release']>[0], timing: ResolvedTiming): void {
-    void this.#options.afterlife.release(requests, timing.attemptTimeoutMs);
+  #giveBack(requests: readonly ReleaseRequest[], timing: ResolvedTiming): void {
+    const abandoned = requests.map((request) => ({ ...request, reason: 'abandoned' }));
+    void this.#options.afterlife.release(abandoned, timing.attemptTimeoutMs);
   }
+}
+
+/** As the store is to hear it. */
+function requested({ name, above, metadata, graceAfterLossMs, keepHistory }: Wanted) {
+  return {
+    name,
+    ...(above !== undefined && { above }),
+    ...(metadata !== undefined && { metadata }),
+    ...(graceAfterLossMs !== undefined && { graceMs: graceAfterLossMs }),
+    ...(keepHistory !== undefined && { keepHistory }),
+  };
+}
+
+/** Without a renewal. */
+function longestHoldMs({ maxHoldMs }: Wanted, { giveUpAfterMs }: ResolvedTiming): number {
+  return Math.min(giveUpAfterMs, maxHoldMs ?? giveUpAfterMs);
 }
 
 function failed(error: TenureError): AcquireOutcome {
@@ -149,24 +177,10 @@ function corrupt(name: string, detail: string): RecordCorruptError {
   );
 }
 
-function tooSlow(
-  name: string,
-  { giveUpAfterMs, attemptTimeoutMs }: ResolvedTiming,
-): UnreachableError {
-  const limits = `request limit ${Math.round(attemptTimeoutMs)} ms, lease given up after ${Math.round(giveUpAfterMs)} ms`;
+function tooSlow(wanted: Wanted, timing: ResolvedTiming): UnreachableError {
+  const givenUpMs = Math.round(longestHoldMs(wanted, timing));
+  const limits = `request limit ${Math.round(timing.attemptTimeoutMs)} ms, lease given up after ${givenUpMs} ms`;
   return new UnreachableError(
-    `the store answered too late for "${name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
+    `the store answered too late for "${wanted.name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
   );
-}
-
-/** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
-export function particularsOf(options: AcquireOptions): Omit<Wanted, 'name'> {
-  const { above, metadata } = requireObject('options', options);
-  if ('id' in options && options.id !== undefined) {
-    const remedy = 'give it to new Leases(coordinator, { id })';
-    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
-  }
-  if (above !== undefined) validateTerm(above, 'above');
-  if (metadata !== undefined) validateMetadata(metadata);
-  return { ...(above !== undefined && { above }), ...(metadata !== undefined && { metadata }) };
 }

@@ -1,4 +1,9 @@
-import type { Coordinator, HandoffRequest, ReleaseRequest } from '../coordinators/index.js';
+import type {
+  Coordinator,
+  EndResult,
+  HandoffRequest,
+  ReleaseRequest,
+} from '../coordinators/index.js';
 import { elapsedMs, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
 import type { Lease } from './lease.js';
@@ -38,22 +43,18 @@ export class Afterlife {
   }
 
   async release(requests: readonly ReleaseRequest[], timeoutMs: number): Promise<void> {
-    if (requests.length === 0) return;
-    await this.#attempt(timeoutMs, 'a release', () =>
-      this.#coordinator.release(requests, { timeoutMs }),
-    );
+    if (requests.length > 0) await this.#tracked(this.#release(requests, timeoutMs));
   }
 
   /** For each request, whether the store confirmed it. */
   async handoff(requests: readonly HandoffRequest[], timeoutMs: number): Promise<boolean[]> {
-    if (requests.length === 0) return [];
-    const results = await this.#attempt(timeoutMs, 'a handoff', () =>
-      this.#coordinator.handoff(requests, { timeoutMs }),
-    );
-    return requests.map((_, index) => results?.[index]?.outcome === 'ended');
+    return requests.length > 0 ? this.#tracked(this.#handoff(requests, timeoutMs)) : [];
   }
 
+  /** When its record would have expired: {@link letGoNow}, unless a lock-delay has to follow. */
   letGoLater(lease: Lease): void {
+    // A release would end the lock-delay too; only an operator's will goes before it.
+    if (lease.graceAfterLossMs > 0 && lease.endReason !== 'revoked') return;
     const delayMs = lease.timing.ttlMs - elapsedMs(lease.anchor, this.#runtime.now());
     const timer = this.#runtime.setTimer(Math.max(0, delayMs), () => this.letGoNow(lease), {
       keepsProcessAlive: false,
@@ -61,13 +62,13 @@ export class Afterlife {
     this.#later.set(lease, timer);
   }
 
+  /** The work of a lost lease has stopped. */
   letGoNow(lease: Lease): void {
     const timer = this.#later.get(lease);
     if (timer === undefined) return;
     timer.cancel();
     this.#later.delete(lease);
-    const { name, holder, term } = lease;
-    void this.release([{ name, holder, term }], lease.timing.attemptTimeoutMs);
+    void this.release([releaseOf(lease)], lease.timing.attemptTimeoutMs);
   }
 
   /**
@@ -80,20 +81,63 @@ export class Afterlife {
     await Promise.all(this.#running);
   }
 
+  async #release(requests: readonly ReleaseRequest[], timeoutMs: number): Promise<void> {
+    await this.#bounded(timeoutMs, 'a release', () =>
+      this.#coordinator.release(requests, { timeoutMs }),
+    );
+  }
+
+  async #handoff(requests: readonly HandoffRequest[], timeoutMs: number): Promise<boolean[]> {
+    const results = await this.#bounded(timeoutMs, 'a handoff', () =>
+      this.#coordinator.handoff(requests, { timeoutMs }),
+    );
+    // An operator has decided otherwise who comes next, and waits for the work to be over, which it is.
+    const revoked = requests
+      .filter((_, index) => isRevoked(results?.[index]))
+      .map(({ name, holder, term }) => ({ name, holder, term, reason: 'revoked' }));
+    if (revoked.length > 0) await this.#release(revoked, timeoutMs);
+    return requests.map((_, index) => results?.[index]?.outcome === 'ended');
+  }
+
   /** `undefined` if the store did not answer, whichever way it failed. */
-  async #attempt<T>(
+  async #bounded<T>(
     timeoutMs: number,
     what: string,
     call: () => Promise<T>,
   ): Promise<T | undefined> {
-    const bounded = (async () => withDeadline(this.#runtime, timeoutMs * 2, what, call()))().catch(
-      () => undefined,
-    );
-    this.#running.add(bounded);
-    const result = await bounded;
-    this.#running.delete(bounded);
-    return result;
+    try {
+      return await withDeadline(this.#runtime, timeoutMs * 2, what, call());
+    } catch {
+      return undefined;
+    }
   }
+
+  async #tracked<T>(running: Promise<T>): Promise<T> {
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+/** The request that frees what an ended lease left, with its reason for the history. */
+export function releaseOf({ name, holder, term, endReason }: Lease): ReleaseRequest {
+  return { name, holder, term, ...(endReason !== undefined && { reason: endReason }) };
+}
+
+/** The request that gives what an ended lease left to the holder id `to`. */
+export function handoffOf(
+  { name, holder, term }: Lease,
+  to: string,
+  reserveMs: number,
+): HandoffRequest {
+  return { name, holder, term, to, reserveMs };
+}
+
+function isRevoked(result: EndResult | undefined): boolean {
+  return result?.outcome === 'not-yours' && result.reason === 'revoked';
 }
 
 function nameOf({ name }: ReleaseRequest): string {

@@ -1,4 +1,4 @@
-export type { AcquireOptions, AcquireOutcome } from './acquisition.js';
+export type { AcquireOutcome } from './acquisition.js';
 export type { EndReason } from './end-reason.js';
 export type { Lease } from './lease.js';
 export { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
@@ -9,5 +9,6 @@ export {
 } from './leases.js';
 export type { Doubt, LeaseState } from './machine.js';
 export { defaultTtlMs, type LeaseTiming, type ResolvedTiming, resolveTiming } from './options.js';
+export type { AcquireOptions, Particulars } from './particulars.js';
 export type { RenewalReport } from './renewer.js';
 export type { WaitOptions } from './waiter.js';

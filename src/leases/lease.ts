@@ -14,6 +14,7 @@ import {
   step,
 } from './machine.js';
 import { type ResolvedTiming, validateHandoff } from './options.js';
+import type { Wanted } from './particulars.js';
 
 /** What a lease needs from the `Leases` it came from. */
 export interface LeaseHost {
@@ -31,13 +32,12 @@ export interface LeaseHost {
 }
 
 export interface LeaseGrant {
-  readonly name: string;
+  readonly wanted: Wanted;
   readonly holder: Holder;
   readonly term: number;
   readonly timing: ResolvedTiming;
   /** When the request that was granted was sent. */
   readonly sentAt: Instant;
-  readonly metadata: string | undefined;
 }
 
 /**
@@ -53,6 +53,8 @@ export class Lease implements AsyncDisposable {
   /** The fencing token: a safe integer, higher for every later owner of this name. Constant for this lease. */
   readonly term: number;
   readonly timing: ResolvedTiming;
+  /** The lock-delay that follows if the lease is lost. */
+  readonly graceAfterLossMs: number;
   readonly #host: LeaseHost;
   #life: LeaseLife;
   #metadata: string | undefined;
@@ -63,15 +65,18 @@ export class Lease implements AsyncDisposable {
 
   constructor(host: LeaseHost, grant: LeaseGrant) {
     this.#host = host;
-    this.name = grant.name;
+    this.name = grant.wanted.name;
     this.holder = grant.holder;
     this.term = grant.term;
     this.timing = grant.timing;
-    this.#metadata = grant.metadata;
+    this.graceAfterLossMs = grant.wanted.graceAfterLossMs ?? 0;
+    this.#metadata = grant.wanted.metadata;
     this.#life = {
       state: 'held',
       anchor: grant.sentAt,
       heldForMs: grant.timing.giveUpAfterMs,
+      acquiredAt: grant.sentAt,
+      maxHoldMs: grant.wanted.maxHoldMs ?? Number.POSITIVE_INFINITY,
       wallToleranceMs: Math.max(50, Math.min(1000, grant.timing.ttlMs / 20)),
       doubt: undefined,
       endReason: undefined,
@@ -84,7 +89,10 @@ export class Lease implements AsyncDisposable {
     return this.#look().state;
   }
 
-  /** Milliseconds (monotonic, suspend included) until the lease is given up if nothing renews it; 0 once it ended. */
+  /**
+   * Milliseconds (monotonic, suspend included) until the lease is given up, unless a renewal moves that away, or because
+   * it was held for `maxHoldMs`; 0 once it ended.
+   */
   get remainingMs(): number {
     return remainingMs(this.#look(), this.#host.runtime.now());
   }

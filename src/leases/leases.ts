@@ -3,7 +3,6 @@ import {
   groupOf,
   Holder,
   type LeaseRecord,
-  type ReleaseRequest,
   validateName,
 } from '../coordinators/index.js';
 import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
@@ -11,14 +10,8 @@ import { ClosedError, OptionError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
-import {
-  type AcquireOptions,
-  type AcquireOutcome,
-  Acquisition,
-  particularsOf,
-  type Wanted,
-} from './acquisition.js';
-import { Afterlife } from './afterlife.js';
+import { type AcquireOutcome, Acquisition } from './acquisition.js';
+import { Afterlife, handoffOf, releaseOf } from './afterlife.js';
 import type { EndReason } from './end-reason.js';
 import { Lease, type LeaseGrant, type LeaseHost } from './lease.js';
 import type { Doubt } from './machine.js';
@@ -30,8 +23,8 @@ import {
   refineTiming,
   validateHandoff,
 } from './options.js';
+import { type AcquireOptions, particularsOf } from './particulars.js';
 import { type RenewalReport, Renewer } from './renewer.js';
-import { TurnBatch } from './turn-batch.js';
 import { requireWaitOptions, Waiter, type WaitOptions } from './waiter.js';
 
 export interface LeasesOptions extends LeaseTiming {
@@ -70,14 +63,8 @@ export class Leases implements AsyncDisposable {
   readonly #renewers = new Map<number, Renewer>();
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
-  readonly #gathered = new TurnBatch<Wanted, AcquireOutcome>(
-    ({ name }) => name,
-    (wanted) => this.#acquire(wanted, this.timing),
-  );
   readonly #host: LeaseHost;
   readonly #stopListening: Unsubscribe;
-  /** What close has to wait for, and whom it has to wake. */
-  readonly #acquiring = new Set<Promise<unknown>>();
   readonly #waiters = new Set<Waiter>();
   #closing: Promise<void> | undefined;
 
@@ -95,6 +82,7 @@ export class Leases implements AsyncDisposable {
       coordinator,
       holder: this.holder,
       afterlife: this.#afterlife,
+      usualTiming: this.timing,
       adopt: (grant) => this.#adopt(grant),
     });
     this.#host = this.#createHost();
@@ -145,20 +133,10 @@ export class Leases implements AsyncDisposable {
     requireArray('names', names, 'pass a list of names');
     for (const name of names) validateName(name);
     const particulars = particularsOf(options);
-    return this.#acquire(
+    return this.#acquisition.many(
       names.map((name) => ({ name, ...particulars })),
       refineTiming(this.timing, options, this.coordinator.promises),
     );
-  }
-
-  async #acquire(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
-    const acquiring = this.#acquisition.run(wanted, timing);
-    this.#acquiring.add(acquiring);
-    try {
-      return await acquiring;
-    } finally {
-      this.#acquiring.delete(acquiring);
-    }
   }
 
   /**
@@ -189,7 +167,7 @@ export class Leases implements AsyncDisposable {
     }
     const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
     for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
-    const requests = alive.map(({ lease, to }) => ({ ...asReleaseRequest(lease), to, reserveMs }));
+    const requests = alive.map(({ lease, to }) => handoffOf(lease, to, reserveMs));
     const answers = await this.#afterlife.handoff(requests, this.timing.attemptTimeoutMs);
     const confirmed = new Set(alive.filter((_, index) => answers[index]));
     return gifts.map((gift) => confirmed.has(gift));
@@ -223,14 +201,14 @@ export class Leases implements AsyncDisposable {
     await this.#giveBack(this.live, 'shutdown');
     for (const renewer of this.#renewers.values()) renewer.close();
     // A grant that is still on its way is given back as soon as it is here.
-    await Promise.allSettled(this.#acquiring);
+    await this.#acquisition.settled();
     await this.#afterlife.close();
   }
 
   async #giveBack(leases: readonly Lease[], reason: 'released' | 'shutdown'): Promise<void> {
     const alive = leases.filter((lease) => lease.endReason === undefined);
     for (const lease of alive) lease.apply({ type: 'released', reason });
-    await this.#afterlife.release(alive.map(asReleaseRequest), this.timing.attemptTimeoutMs);
+    await this.#afterlife.release(alive.map(releaseOf), this.timing.attemptTimeoutMs);
   }
 
   async #tryOne(name: string, options: AcquireOptions): Promise<Lease | undefined> {
@@ -239,15 +217,14 @@ export class Leases implements AsyncDisposable {
     return outcome.outcome === 'granted' ? outcome.lease : undefined;
   }
 
-  /** Names asked for in one turn travel in one request; so each has to be fit to travel. */
   async #acquireOne(name: string, options: AcquireOptions): Promise<AcquireOutcome> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     validateName(name);
     const wanted = { name, ...particularsOf(options) };
-    const timing = refineTiming(this.timing, options, this.coordinator.promises);
-    if (timing === this.timing) return this.#gathered.add(wanted);
-    const [outcome] = await this.#acquire([wanted], timing);
-    return outcome as AcquireOutcome;
+    return this.#acquisition.one(
+      wanted,
+      refineTiming(this.timing, options, this.coordinator.promises),
+    );
   }
 
   async #wait(name: string, options: WaitOptions, waitMs: number): Promise<Lease | undefined> {
@@ -289,12 +266,11 @@ export class Leases implements AsyncDisposable {
       recovered: (lease) => this.#emitter.emit('recovered', { lease }),
       ended: (lease, reason) => this.#ended(lease, reason),
       release: (lease) =>
-        this.#afterlife.releaseOne(asReleaseRequest(lease), lease.timing.attemptTimeoutMs),
+        this.#afterlife.releaseOne(releaseOf(lease), lease.timing.attemptTimeoutMs),
       handoff: async (lease, to, reserveMs) => {
-        const request = { ...asReleaseRequest(lease), to, reserveMs };
-        return (
-          (await this.#afterlife.handoff([request], lease.timing.attemptTimeoutMs))[0] ?? false
-        );
+        const request = handoffOf(lease, to, reserveMs);
+        const [isDone] = await this.#afterlife.handoff([request], lease.timing.attemptTimeoutMs);
+        return isDone ?? false;
       },
       letGo: (lease) => this.#afterlife.letGoNow(lease),
     };
@@ -332,12 +308,4 @@ function requireCoordinator(coordinator: Coordinator): void {
   const remedy = 'pass what memoryCoordinator() or redisCoordinator(url) returns';
   requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
   requireObject('coordinator.promises', coordinator.promises, remedy);
-}
-
-function asReleaseRequest({
-  name,
-  holder,
-  term,
-}: Lease): Extract<ReleaseRequest, { term: number }> {
-  return { name, holder, term };
 }

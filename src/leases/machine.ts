@@ -15,6 +15,10 @@ export interface LeaseLife {
   readonly anchor: Instant;
   /** The lease is given up this long after its anchor. */
   readonly heldForMs: number;
+  /** When the request that acquired the lease was sent. */
+  readonly acquiredAt: Instant;
+  /** It may be held for so long after that, however often it is renewed. Infinite: without a limit. */
+  readonly maxHoldMs: number;
   /** A wall clock that moved by more than this beside the others is an anomaly. */
   readonly wallToleranceMs: number;
   /** Set in `uncertain`: a renewal has to be sent at this time or later to clear the doubt. */
@@ -36,6 +40,7 @@ export type LeaseEvent =
   | { readonly type: 'connection-lost' }
   | { readonly type: 'clock-stepped' }
   | { readonly type: 'deadline-passed' }
+  | { readonly type: 'max-hold-passed' }
   /** The store or a fence said that the lease is somebody else's, gone, or ended by an operator. Final. */
   | { readonly type: 'not-yours'; readonly reason: 'superseded' | 'vanished' | 'revoked' }
   /** Ended from this side while work may still be running. */
@@ -87,6 +92,7 @@ const clearDoubt = (life: LeaseLife, event: EventOf<'renewed'>): LeaseLife => {
 };
 
 const ending = {
+  'max-hold-passed': (life: LeaseLife) => lose(life, 'max-hold'),
   'not-yours': (life: LeaseLife, event: EventOf<'not-yours'>) => lose(life, event.reason),
   ended: (life: LeaseLife, event: EventOf<'ended'>) => lose(life, event.reason),
   released: release,
@@ -98,6 +104,7 @@ const final = {
   'connection-lost': stay,
   'clock-stepped': stay,
   'deadline-passed': stay,
+  'max-hold-passed': stay,
   'not-yours': stay,
   ended: stay,
   released: stay,
@@ -135,13 +142,16 @@ export function step(life: LeaseLife, event: LeaseEvent, now: Instant): LeaseLif
 }
 
 /**
- * What the clock alone says: past the deadline the lease is lost, whatever else arrives in the same moment; a stepped
- * wall clock makes it uncertain, since it may be the only trace of a machine that stood still.
+ * What the clock alone says: past the deadline, or held for too long, the lease is lost, whatever else arrives in the same
+ * moment; a stepped wall clock makes it uncertain, since it may be the only trace of a machine that stood still.
  */
 export function look(life: LeaseLife, now: Instant): LeaseLife {
   if (!isAlive(life)) return life;
-  if (elapsedMs(life.anchor, now) >= life.heldForMs)
-    return apply(life, { type: 'deadline-passed' }, now);
+  const overdue = overdueMs(life, now);
+  const overheld = overheldMs(life, now);
+  // After a freeze both may have passed: what passed first has ended it.
+  if (Math.max(overdue, overheld) >= 0)
+    return apply(life, { type: overheld < overdue ? 'deadline-passed' : 'max-hold-passed' }, now);
   const reference = life.doubt?.cause === 'clock-stepped' ? life.doubt.since : life.anchor;
   if (Math.abs(wallStepMs(reference, now)) <= life.wallToleranceMs) return life;
   return apply(life, { type: 'clock-stepped' }, now);
@@ -153,7 +163,15 @@ export function isAlive(life: LeaseLife): boolean {
 
 /** Milliseconds until the lease is given up; 0 when it has ended. */
 export function remainingMs(life: LeaseLife, now: Instant): number {
-  return isAlive(life) ? Math.max(0, life.heldForMs - elapsedMs(life.anchor, now)) : 0;
+  return isAlive(life) ? Math.max(0, Math.min(-overdueMs(life, now), -overheldMs(life, now))) : 0;
+}
+
+function overdueMs({ anchor, heldForMs }: LeaseLife, now: Instant): number {
+  return elapsedMs(anchor, now) - heldForMs;
+}
+
+function overheldMs({ acquiredAt, maxHoldMs }: LeaseLife, now: Instant): number {
+  return elapsedMs(acquiredAt, now) - maxHoldMs;
 }
 
 function apply<Type extends LeaseEvent['type']>(

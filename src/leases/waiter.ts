@@ -2,8 +2,9 @@ import { requireMethods, requireObject } from '../errors/checks.js';
 import { isTransient } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../time/index.js';
-import type { AcquireOptions, AcquireOutcome } from './acquisition.js';
+import type { AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
+import type { AcquireOptions } from './particulars.js';
 
 export interface WaitOptions extends AcquireOptions {
   /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */

@@ -19,6 +19,8 @@ const held: LeaseLife = {
   state: 'held',
   anchor: at(0),
   heldForMs: 20_000,
+  acquiredAt: at(0),
+  maxHoldMs: Number.POSITIVE_INFINITY,
   wallToleranceMs: 1_000,
   doubt: undefined,
   endReason: undefined,
@@ -39,6 +41,7 @@ const events = {
   'connection-lost': { type: 'connection-lost' },
   'clock-stepped': { type: 'clock-stepped' },
   'deadline-passed': { type: 'deadline-passed' },
+  'max-hold-passed': { type: 'max-hold-passed' },
   'not-yours': { type: 'not-yours', reason: 'superseded' },
   ended: { type: 'ended', reason: 'revoked' },
   released: { type: 'released', reason: 'handed-off' },
@@ -54,6 +57,7 @@ const table: Record<LeaseState, Record<keyof typeof events, Cell>> = {
     'connection-lost': 'uncertain connection-lost',
     'clock-stepped': 'uncertain clock-stepped',
     'deadline-passed': 'lost expired',
+    'max-hold-passed': 'lost max-hold',
     'not-yours': 'lost superseded',
     ended: 'lost revoked',
     released: 'released handed-off',
@@ -64,6 +68,7 @@ const table: Record<LeaseState, Record<keyof typeof events, Cell>> = {
     'connection-lost': 'uncertain connection-lost',
     'clock-stepped': 'uncertain clock-stepped',
     'deadline-passed': 'lost unreachable',
+    'max-hold-passed': 'lost max-hold',
     'not-yours': 'lost superseded',
     ended: 'lost revoked',
     released: 'released handed-off',
@@ -74,6 +79,7 @@ const table: Record<LeaseState, Record<keyof typeof events, Cell>> = {
     'connection-lost': 'lost expired',
     'clock-stepped': 'lost expired',
     'deadline-passed': 'lost expired',
+    'max-hold-passed': 'lost expired',
     'not-yours': 'lost expired',
     ended: 'lost expired',
     released: 'lost expired',
@@ -84,6 +90,7 @@ const table: Record<LeaseState, Record<keyof typeof events, Cell>> = {
     'connection-lost': 'released released',
     'clock-stepped': 'released released',
     'deadline-passed': 'released released',
+    'max-hold-passed': 'released released',
     'not-yours': 'released released',
     ended: 'released released',
     released: 'released released',
@@ -173,5 +180,38 @@ describe('the clock', () => {
   it('leaves nothing remaining of a lease that ended', () => {
     expect(remainingMs(lost, at(1))).toBe(0);
     expect(remainingMs(released, at(1))).toBe(0);
+  });
+});
+
+describe('the longest time a lease may be held', () => {
+  /** Acquired at 0, renewed ever since. */
+  const renewedAt = (ms: number): LeaseLife => ({ ...held, anchor: at(ms), maxHoldMs: 60_000 });
+
+  it('ends it by the clock alone, at that time and not before, however well it is renewed', () => {
+    expect(look(renewedAt(59_000), at(59_999)).state).toBe('held');
+    expect(describeLife(look(renewedAt(59_000), at(60_000)))).toBe('lost max-hold');
+    const renewed = step(renewedAt(50_000), { type: 'renewed', sentAt: at(60_000) }, at(60_001));
+    expect(describeLife(renewed)).toBe('lost max-hold');
+  });
+
+  it('counts time the machine was suspended', () => {
+    expect(describeLife(look(renewedAt(50_000), at(55_000, 0, 5_000)))).toBe('lost max-hold');
+  });
+
+  it('ends an uncertain lease too', () => {
+    const life = { ...uncertain, maxHoldMs: 15_000 };
+    expect(describeLife(look(life, at(15_000)))).toBe('lost max-hold');
+  });
+
+  it('is the reason after a long freeze only if it passed before the deadline did', () => {
+    const frozenUntil = at(500_000);
+    expect(describeLife(look(renewedAt(41_000), frozenUntil))).toBe('lost max-hold');
+    expect(describeLife(look(renewedAt(40_000), frozenUntil))).toBe('lost max-hold');
+    expect(describeLife(look(renewedAt(39_000), frozenUntil))).toBe('lost expired');
+  });
+
+  it('bounds what remains', () => {
+    expect(remainingMs(renewedAt(30_000), at(35_000))).toBe(15_000);
+    expect(remainingMs(renewedAt(50_000), at(55_000))).toBe(5_000);
   });
 });

@@ -1,0 +1,80 @@
+import { validateMetadata, validateTerm } from '../coordinators/index.js';
+import { requireObject } from '../errors/checks.js';
+import { OptionError } from '../errors/index.js';
+import type { LeaseTiming } from './options.js';
+
+/** What one acquisition asks for, beside its timing. */
+export interface Particulars {
+  /** The highest term seen at the resource, if the coordinator may have lost its own: the new term is higher. */
+  readonly above?: number;
+  /** JSON text of at most 4 KiB for others to read beside the lease. */
+  readonly metadata?: string;
+  /**
+   * Lock-delay, for work that no fence guards: for so long after the lease was *lost* and has expired, the store grants
+   * the name to nobody. It gives the work of a frozen owner time to stop, and delays every takeover by as much. Whole
+   * milliseconds by the store's clock, 0 to 86,400,000 (24 h); default 0. Never follows a release.
+   */
+  readonly graceAfterLossMs?: number;
+  /**
+   * Ends the lease (reason `max-hold`) this long after it was acquired, however well it is renewed. Milliseconds
+   * (monotonic, suspend included), counted from the request; default: no limit.
+   */
+  readonly maxHoldMs?: number;
+  /** Keep this term in the name's history, and wake watchers when it begins. Default `false`. */
+  readonly keepHistory?: boolean;
+}
+
+export interface AcquireOptions extends LeaseTiming, Particulars {}
+
+/** One name to acquire, with what is particular to it. */
+export interface Wanted extends Particulars {
+  readonly name: string;
+}
+
+const longestGraceMs = 24 * 60 * 60 * 1000;
+
+/** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
+export function particularsOf(options: AcquireOptions): Particulars {
+  const { above, metadata, graceAfterLossMs, maxHoldMs, keepHistory } = requireObject(
+    'options',
+    options,
+  );
+  if ('id' in options && options.id !== undefined) {
+    const remedy = 'give it to new Leases(coordinator, { id })';
+    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
+  }
+  if (above !== undefined) validateTerm(above, 'above');
+  if (metadata !== undefined) validateMetadata(metadata);
+  if (graceAfterLossMs !== undefined) validateGrace(graceAfterLossMs);
+  if (maxHoldMs !== undefined) validateMaxHold(maxHoldMs);
+  if (keepHistory !== undefined) validateKeepHistory(keepHistory);
+  return {
+    ...(above !== undefined && { above }),
+    ...(metadata !== undefined && { metadata }),
+    ...(graceAfterLossMs !== undefined && { graceAfterLossMs }),
+    ...(maxHoldMs !== undefined && { maxHoldMs }),
+    ...(keepHistory !== undefined && { keepHistory }),
+  };
+}
+
+function validateGrace(graceAfterLossMs: number): void {
+  if (
+    Number.isInteger(graceAfterLossMs) &&
+    graceAfterLossMs >= 0 &&
+    graceAfterLossMs <= longestGraceMs
+  )
+    return;
+  const remedy = `use a whole number of milliseconds from 0 to ${longestGraceMs}`;
+  throw new OptionError('graceAfterLossMs', graceAfterLossMs, 'is out of range', remedy);
+}
+
+function validateMaxHold(maxHoldMs: number): void {
+  if (typeof maxHoldMs === 'number' && Number.isFinite(maxHoldMs) && maxHoldMs > 0) return;
+  const remedy = 'use a positive number of milliseconds, or leave it out for no limit';
+  throw new OptionError('maxHoldMs', maxHoldMs, 'is not a duration', remedy);
+}
+
+function validateKeepHistory(keepHistory: boolean): void {
+  if (typeof keepHistory === 'boolean') return;
+  throw new OptionError('keepHistory', keepHistory, 'is neither true nor false', 'use one of them');
+}
