@@ -43,8 +43,8 @@ import {
   checkTimeout,
   checkWithdrawals,
 } from '../requests.js';
-import { historyOf, resumeOne, revokeOne, suspendOne } from './acts.js';
-import { describeCandidate } from './candidates.js';
+import { historyOf, resumeOne, revokeOne, suspendOne } from '../rules/acts.js';
+import { describeCandidate } from '../rules/candidate.js';
 import {
   acquireAll,
   enrollOne,
@@ -52,9 +52,9 @@ import {
   releaseOne,
   renewOne,
   writeDocument,
-} from './operations.js';
+} from '../rules/operations.js';
+import { listGroup, readOne } from '../rules/standing.js';
 import { memoryPromises } from './promises.js';
-import { listGroup, readOne } from './standing.js';
 import { MemoryStore } from './store.js';
 
 export interface MemoryCoordinatorOptions {

@@ -1,5 +1,5 @@
 import { groupOf } from '../names.js';
-import { afterExpiry, type ForeignRecord, type StoredRecord } from './record.js';
+import { afterExpiry, type ForeignRecord, type StoredRecord } from '../rules/record.js';
 
 /** A record's time was over, and something else, or nothing, stands under the name. */
 export interface Expiry {

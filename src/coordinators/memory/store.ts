@@ -7,6 +7,7 @@ import type { StoredDocument } from '../contract.js';
 import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
 import type { Revocation } from '../record.js';
+import type { Ledger } from '../rules/ledger.js';
 import { Candidates } from './candidates.js';
 import { Histories } from './histories.js';
 import { type Expiry, Records } from './records.js';
@@ -23,7 +24,7 @@ export interface MemoryStoreOptions {
  * One store is one namespace. It lives as long as somebody refers to it, opens nothing and needs no closing. Coordinators
  * made from one store exclude each other; those of two stores, or of two processes, know nothing of each other.
  */
-export class MemoryStore {
+export class MemoryStore implements Ledger {
   readonly runtime: Runtime;
   /** @internal The records; expired ones are gone only after {@link expire}. */
   readonly records = new Records();
@@ -58,6 +59,11 @@ export class MemoryStore {
   /** Milliseconds since the store was made, time in suspend included. Every deadline is on this clock. */
   elapsedMs(): number {
     return elapsedMs(this.#startedAt, this.runtime.now());
+  }
+
+  /** @internal The Unix time of the store. */
+  wallMs(): number {
+    return this.runtime.now().wallMs;
   }
 
   /** Removes what has expired by now, tells who waited for it, and returns the time this was judged by. */

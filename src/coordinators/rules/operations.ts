@@ -13,13 +13,13 @@ import type {
   WriteDocumentResult,
 } from '../contract.js';
 import { highestTerm, nextTerm } from '../term.js';
+import type { Ledger } from './ledger.js';
 import { reservationAfter, type StoredLease, type StoredRecord } from './record.js';
 import { describeName } from './standing.js';
-import type { MemoryStore } from './store.js';
 
 /*
- * What the store does with a request, in one synchronous step: nothing else runs between compare and act. `nowMs` is
- * the store's elapsed time at execution; what had expired by then is already gone.
+ * What a store does with a request, in one synchronous step: nothing else runs between compare and act. `nowMs` is the
+ * store's clock at execution; what had expired by then does not show any more.
  */
 
 /**
@@ -27,29 +27,29 @@ import type { MemoryStore } from './store.js';
  * call grants, so that many names do not put terms ahead of the clock.
  */
 export function acquireAll(
-  store: MemoryStore,
+  ledger: Ledger,
   requests: readonly AcquireRequest[],
   nowMs: number,
 ): AcquireResult[] {
-  const obstacles = requests.map((request) => obstacleTo(store, request, nowMs));
+  const obstacles = requests.map((request) => obstacleTo(ledger, request, nowMs));
   const free = requests.filter((_, index) => obstacles[index] === undefined);
-  const { wallMs } = store.runtime.now();
-  if (nextTerm(store.lastTerm, wallMs, highestAbove(requests)) > highestTerm) {
+  const wallMs = ledger.wallMs();
+  if (nextTerm(ledger.lastTerm, wallMs, highestAbove(requests)) > highestTerm) {
     throw new StoreRefusedError(
       'TERMS_EXHAUSTED',
-      `no term is left after ${store.lastTerm}: an absurd "above" or clock took them. Use a new store.`,
+      `no term is left after ${ledger.lastTerm}: an absurd "above" or clock took them. Use a new ledger.`,
     );
   }
-  const term = nextTerm(store.lastTerm, wallMs, highestAbove(free));
-  if (free.length > 0) store.lastTerm = term;
-  for (const request of free) grant(store, request, term, nowMs);
+  const term = nextTerm(ledger.lastTerm, wallMs, highestAbove(free));
+  if (free.length > 0) ledger.lastTerm = term;
+  for (const request of free) grant(ledger, request, term, nowMs);
   return obstacles.map((obstacle) => obstacle ?? { outcome: 'granted', term });
 }
 
-function grant(store: MemoryStore, request: AcquireRequest, term: number, nowMs: number): void {
+function grant(ledger: Ledger, request: AcquireRequest, term: number, nowMs: number): void {
   const { name, holder, attempt, ttlMs, metadata, graceMs = 0, keepHistory = false } = request;
-  const grantedAtMs = store.runtime.now().wallMs;
-  store.records.set(name, {
+  const grantedAtMs = ledger.wallMs();
+  ledger.records.set(name, {
     kind: 'lease',
     holder,
     attempt,
@@ -63,11 +63,11 @@ function grant(store: MemoryStore, request: AcquireRequest, term: number, nowMs:
     keepsHistory: keepHistory,
     revocation: undefined,
   });
-  store.histories.closeVanished(name, term, grantedAtMs);
+  ledger.histories.closeVanished(name, term, grantedAtMs);
   if (!keepHistory) return;
   const lasting = { endedAtMs: undefined, endReason: undefined };
-  store.histories.add(name, { kind: 'term', term, holderId: holder.id, grantedAtMs, ...lasting });
-  store.granted(name);
+  ledger.histories.add(name, { kind: 'term', term, holderId: holder.id, grantedAtMs, ...lasting });
+  ledger.granted(name);
 }
 
 function highestAbove(requests: readonly AcquireRequest[]): number {
@@ -76,15 +76,15 @@ function highestAbove(requests: readonly AcquireRequest[]): number {
 
 /** What the answer is instead of a new grant; `undefined` if the name may be granted. */
 function obstacleTo(
-  store: MemoryStore,
+  ledger: Ledger,
   request: AcquireRequest,
   nowMs: number,
 ): AcquireResult | undefined {
   const { name, holder } = request;
-  const record = store.records.get(name);
+  const record = ledger.records.get(name);
   if (record?.kind === 'foreign')
     return { outcome: 'corrupt', detail: `the text under "${name}" is no record of a lease` };
-  const current = describeName(store, name, nowMs);
+  const current = describeName(ledger, name, nowMs);
   if (current === undefined) return undefined;
   if (current.state === 'reserved' && current.to === holder.id) return undefined;
   if (record !== undefined && isGrantOf(request, record)) {
@@ -99,31 +99,31 @@ function isGrantOf(request: AcquireRequest, record: StoredRecord): record is Sto
   return record.holder.equals(request.holder) && record.attempt === request.attempt;
 }
 
-export function renewOne(store: MemoryStore, request: RenewRequest, nowMs: number): RenewResult {
-  const lease = ownUnrevokedLease(store, request);
+export function renewOne(ledger: Ledger, request: RenewRequest, nowMs: number): RenewResult {
+  const lease = ownUnrevokedLease(ledger, request);
   if ('outcome' in lease) return lease;
-  store.records.set(request.name, {
+  ledger.records.set(request.name, {
     ...lease,
     ttlMs: request.ttlMs,
     deadlineMs: nowMs + request.ttlMs,
-    renewedAtMs: store.runtime.now().wallMs,
+    renewedAtMs: ledger.wallMs(),
     metadata: request.metadata ?? lease.metadata,
   });
   return { outcome: 'renewed' };
 }
 
-export function releaseOne(store: MemoryStore, request: ReleaseRequest, nowMs: number): EndResult {
-  const lease = ownLease(store, request);
+export function releaseOne(ledger: Ledger, request: ReleaseRequest, nowMs: number): EndResult {
+  const lease = ownLease(ledger, request);
   if ('outcome' in lease) return lease;
   const { revocation } = lease;
   const endReason = revocation === undefined ? (request.reason ?? 'released') : 'revoked';
-  return end(store, request.name, lease, endReason, reservationAfter(lease, nowMs));
+  return end(ledger, request.name, lease, endReason, reservationAfter(lease, nowMs));
 }
 
-export function handOffOne(store: MemoryStore, request: HandoffRequest, nowMs: number): EndResult {
-  const lease = ownUnrevokedLease(store, request);
+export function handOffOne(ledger: Ledger, request: HandoffRequest, nowMs: number): EndResult {
+  const lease = ownUnrevokedLease(ledger, request);
   if ('outcome' in lease) return lease;
-  return end(store, request.name, lease, 'handed-off', {
+  return end(ledger, request.name, lease, 'handed-off', {
     kind: 'reservation',
     to: request.to,
     term: lease.term,
@@ -132,25 +132,22 @@ export function handOffOne(store: MemoryStore, request: HandoffRequest, nowMs: n
 }
 
 function end(
-  store: MemoryStore,
+  ledger: Ledger,
   name: string,
   { term }: StoredLease,
   endReason: string,
   after: StoredRecord | undefined,
 ): EndResult {
-  if (after === undefined) store.records.delete(name);
-  else store.records.set(name, after);
-  store.histories.close(name, term, endReason, store.runtime.now().wallMs);
-  store.vacated(name);
+  if (after === undefined) ledger.records.delete(name);
+  else ledger.records.set(name, after);
+  ledger.histories.close(name, term, endReason, ledger.wallMs());
+  ledger.vacated(name);
   return { outcome: 'ended' };
 }
 
 /** The caller's lease, compared by whole holder and by term (or attempt); or why it is not the caller's. */
-function ownLease(
-  store: MemoryStore,
-  request: ReleaseRequest | RenewRequest,
-): StoredLease | NotYours {
-  const record = store.records.get(request.name);
+function ownLease(ledger: Ledger, request: ReleaseRequest | RenewRequest): StoredLease | NotYours {
+  const record = ledger.records.get(request.name);
   // A lease in its lock-delay has expired: only the record is still there.
   if (record === undefined || record.kind === 'lock-delay')
     return { outcome: 'not-yours', reason: 'vanished' };
@@ -162,33 +159,33 @@ function ownLease(
 }
 
 function ownUnrevokedLease(
-  store: MemoryStore,
+  ledger: Ledger,
   request: RenewRequest | HandoffRequest,
 ): StoredLease | NotYours {
-  const lease = ownLease(store, request);
+  const lease = ownLease(ledger, request);
   const isRevoked = 'revocation' in lease && lease.revocation !== undefined;
   return isRevoked ? { outcome: 'not-yours', reason: 'revoked' } : lease;
 }
 
 export function writeDocument(
-  store: MemoryStore,
+  ledger: Ledger,
   name: string,
   text: string,
   expectedVersion: number,
 ): WriteDocumentResult {
-  const current: StoredDocument | undefined = store.documents.get(name);
+  const current: StoredDocument | undefined = ledger.documents.get(name);
   if ((current?.version ?? 0) !== expectedVersion) return { outcome: 'conflict', current };
   const version = expectedVersion + 1;
-  store.documents.set(name, { version, text });
+  ledger.documents.set(name, { version, text });
   return { outcome: 'written', version };
 }
 
-export function enrollOne(store: MemoryStore, request: EnrollRequest, nowMs: number): EnrollResult {
+export function enrollOne(ledger: Ledger, request: EnrollRequest, nowMs: number): EnrollResult {
   const { name, holder } = request;
-  const duplicate = store.candidates.enroll(request, nowMs, store.runtime.now().wallMs);
-  const index = store.candidates
+  const duplicate = ledger.candidates.enroll(request, nowMs, ledger.wallMs());
+  const index = ledger.candidates
     .waitingFor(name)
     .findIndex((candidate) => candidate.holder.equals(holder));
   const position = index < 0 ? undefined : index;
-  return { position, current: describeName(store, name, nowMs), duplicate };
+  return { position, current: describeName(ledger, name, nowMs), duplicate };
 }

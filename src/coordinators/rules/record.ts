@@ -1,7 +1,7 @@
 import type { Holder } from '../holder.js';
 import type { HeldRecord, LeaseRecord, Revocation } from '../record.js';
 
-/** What the store keeps under a name. Deadlines are on the store's own elapsed time, never on a wall clock. */
+/** What stands under a name. Deadlines are on the store's own monotonic clock, never on a wall clock. */
 export type StoredRecord = StoredLease | StoredLockDelay | StoredReservation | ForeignRecord;
 
 export interface StoredLease {
@@ -67,7 +67,7 @@ export function reservationAfter(
   return { kind: 'reservation', to: revocation.to, term, deadlineMs };
 }
 
-/** A record as others may see it; `nowMs` is the store's elapsed time. */
+/** A record as others may see it; `nowMs` is the store's clock. */
 export function describeRecord(
   name: string,
   record: Exclude<StoredRecord, ForeignRecord>,
