@@ -7,7 +7,7 @@ const LAYERS = [
   ['cli'],
   ['testing'],
   ['streams'],
-  ['fences', 'shards'],
+  ['fences', 'shards', 'elections'],
   ['leases'],
   ['coordinators'],
   ['conformance'],

@@ -18,6 +18,10 @@ export const errorCatalogue = {
   TENURE_SEQUENCE_GAP: 'A publisher numbered a message beyond the next number of its key.',
   TENURE_SEQUENCE_REUSED: 'A number of a key whose effect is recorded came with another message.',
   TENURE_MEMBER_ID_TAKEN: 'Another live process is registered in the group under this id.',
+  TENURE_CAMPAIGN_UNDER_WAY:
+    'This process campaigns or leads in this election already, or its last work has not stopped.',
+  TENURE_STOP_REQUESTED: 'Work that leads is asked to stop while its lease is still held.',
+  TENURE_WORK_OVERDUE: 'Work was told to stop and did not; its lease has ended.',
   TENURE_CLOSED: 'The object was closed and takes no more requests.',
 } as const;
 

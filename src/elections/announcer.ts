@@ -1,0 +1,24 @@
+import { Emitter, type EventSource } from '../events/index.js';
+import type { ElectionEvents } from './events.js';
+
+/**
+ * Tells events one after the other. A listener of `elected` that ends the lease at once causes `lost`: without a queue,
+ * listeners that subscribed later would hear of the loss first.
+ */
+export class Announcer {
+  readonly #emitter = new Emitter<ElectionEvents>();
+  readonly #queue: (() => void)[] = [];
+  #isTelling = false;
+
+  get events(): EventSource<ElectionEvents> {
+    return this.#emitter;
+  }
+
+  tell<Name extends keyof ElectionEvents>(name: Name, event: ElectionEvents[Name]): void {
+    this.#queue.push(() => this.#emitter.emit(name, event));
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next();
+    this.#isTelling = false;
+  }
+}

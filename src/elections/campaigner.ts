@@ -1,0 +1,62 @@
+import { ClosedError } from '../errors/index.js';
+import type { Lease, Leases } from '../leases/index.js';
+import { Backoff, sleep } from '../time/index.js';
+import type { Announcer } from './announcer.js';
+import type { ResolvedElectionOptions } from './options.js';
+
+export interface CampaignerOptions {
+  readonly leases: Leases;
+  readonly options: ResolvedElectionOptions;
+  readonly announcer: Announcer;
+}
+
+/** Waits for the name, in the queue of its candidates. */
+export class Campaigner {
+  readonly #context: CampaignerOptions;
+
+  constructor(context: CampaignerOptions) {
+    this.#context = context;
+  }
+
+  /** One wait, with its errors; each failed try that is repeated is told. Rejects with `signal`'s reason. */
+  async wait(signal: AbortSignal, waitMs: number, above?: number): Promise<Lease | undefined> {
+    const { leases, options, announcer } = this.#context;
+    const lease = await leases.acquire(options.name, {
+      ...options.acquire,
+      ...(above !== undefined && { above }),
+      preference: options.preference,
+      waitMs,
+      signal,
+      onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),
+    });
+    if (signal.aborted) await lease?.release();
+    signal.throwIfAborted();
+    return lease;
+  }
+
+  /**
+   * Waits until it has won; `undefined` if `signal` aborts. Of a first campaign, what trying again cannot help is the
+   * caller's: a wrong option, a misconfigured store, a foreign record. Later on it goes on all the same, since who led
+   * once must not leave the field for somebody's short mistake.
+   */
+  async win(
+    signal: AbortSignal,
+    { isFirst, above }: { readonly isFirst: boolean; readonly above: number | undefined },
+  ): Promise<Lease | undefined> {
+    const { leases, options, announcer } = this.#context;
+    const { firstPauseMs: firstMs, longestPauseMs: limitMs } = options;
+    const backoff = new Backoff(leases.runtime, { firstMs, limitMs });
+    while (!signal.aborted) {
+      try {
+        return await this.wait(signal, Number.POSITIVE_INFINITY, above);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (isFirst || error instanceof ClosedError) throw error;
+        const retryInMs = backoff.nextMs();
+        announcer.tell('campaignFailed', { error, retryInMs });
+        await sleep(leases.runtime, retryInMs, signal);
+      }
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import type { EndReason, Lease } from '../leases/index.js';
+import type { Runtime } from '../time/index.js';
+import type { Announcer } from './announcer.js';
+import { LedTerm } from './led-term.js';
+import type { ResolvedElectionOptions } from './options.js';
+import type { Presence } from './presence.js';
+
+export interface CurrentTermOptions {
+  readonly runtime: Runtime;
+  readonly options: ResolvedElectionOptions;
+  readonly announcer: Announcer;
+  readonly presence: Presence;
+}
+
+/** The term this process leads in, and the telling of its beginning and its end: each once, after the state. */
+export class CurrentTerm {
+  readonly #context: CurrentTermOptions;
+  #term: LedTerm | undefined;
+  /** For each term that was told to have begun, what to do when it has ended. */
+  readonly #begun = new Map<Lease, () => void>();
+
+  constructor(context: CurrentTermOptions) {
+    this.#context = context;
+  }
+
+  /** The last term there was; it may be over, and its work may still run. */
+  get last(): LedTerm | undefined {
+    return this.#term;
+  }
+
+  /** The lease, by the clock; `undefined` if this process does not lead. */
+  get lease(): Lease | undefined {
+    const lease = this.#term?.lease;
+    return lease?.endReason === undefined ? lease : undefined;
+  }
+
+  /** Begins a term; `undefined` if its lease has ended already (the process was frozen, say), and nothing is told. */
+  begin(lease: Lease): LedTerm | undefined {
+    if (lease.endReason !== undefined) return undefined;
+    const { runtime, options, announcer, presence } = this.#context;
+    const { term } = lease;
+    const led = new LedTerm({
+      lease,
+      runtime,
+      drainMs: options.drainMs,
+      overdue: () => announcer.tell('workOverdue', { term }),
+    });
+    this.#term = led;
+    this.#begun.set(lease, presence.hold());
+    announcer.tell('elected', { lease });
+    return led;
+  }
+
+  /** A lease of this name has ended, whoever ended it. */
+  ended(how: 'lost' | 'resigned', lease: Lease, reason: EndReason): void {
+    const leave = this.#begun.get(lease);
+    if (leave === undefined) return;
+    this.#begun.delete(lease);
+    leave();
+    this.#context.announcer.tell(how, { lease, reason });
+  }
+}

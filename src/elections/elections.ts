@@ -1,0 +1,74 @@
+import { requireInstance } from '../errors/checks.js';
+import { ClosedError, OptionError } from '../errors/index.js';
+import type { Unsubscribe } from '../events/index.js';
+import { Leases } from '../leases/index.js';
+import { Election } from './election.js';
+import { type ElectionOptions, resolveElectionOptions } from './options.js';
+
+/**
+ * The elections that one process takes part in, by its leases: they name the candidate, and their timing is the default.
+ * The leases are used, not owned: close them after this.
+ */
+export class Elections implements AsyncDisposable {
+  readonly #leases: Leases;
+  readonly #elections = new Map<string, Election>();
+  readonly #subscriptions: readonly Unsubscribe[];
+  #closing: Promise<void> | undefined;
+
+  /** Connects to nothing. @throws {OptionError} for what is no `Leases`. */
+  constructor(leases: Leases) {
+    this.#leases = requireInstance('leases', leases, Leases);
+    const of = (name: string) => this.#elections.get(name);
+    this.#subscriptions = [
+      leases.events.on('lost', ({ lease, reason }) =>
+        of(lease.name)?.leaseEnded('lost', lease, reason),
+      ),
+      leases.events.on('released', ({ lease, reason }) =>
+        of(lease.name)?.leaseEnded('resigned', lease, reason),
+      ),
+      leases.events.on('duplicate', ({ name, id }) => of(name)?.duplicateSeen(id)),
+    ];
+  }
+
+  /**
+   * The election for a name: one object per name, made by the first call with its options; later calls leave them out.
+   * Nothing is sent before it is used.
+   *
+   * @throws {OptionError} for a bad name or option, naming it; or options for an election that is there already.
+   * {@link ClosedError} after `close`.
+   */
+  election(name: string, options?: ElectionOptions): Election {
+    if (this.#closing !== undefined) throw new ClosedError('this set of elections');
+    const present = this.#elections.get(name);
+    if (present === undefined) return this.#create(name, options ?? {});
+    if (options === undefined) return present;
+    const remedy = 'leave the options out to get the election that was made before';
+    throw new OptionError('options', options, `come too late for "${name}"`, remedy);
+  }
+
+  /**
+   * Ends every `lead`, campaign and observation, as their signals would, gives back what is held, and leaves the
+   * candidates. A `lead` whose work does not stop rejects for itself. Never rejects; safe to call twice.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#elections.values()].map((election) => election.close()));
+    for (const unsubscribe of this.#subscriptions) unsubscribe();
+  }
+
+  #create(name: string, options: ElectionOptions): Election {
+    const { timing, coordinator } = this.#leases;
+    const resolved = resolveElectionOptions(name, options, timing, coordinator.promises);
+    const election = new Election(this.#leases, resolved);
+    this.#elections.set(name, election);
+    return election;
+  }
+}

@@ -1,0 +1,137 @@
+import { highestTerm, isTerm } from '../coordinators/index.js';
+import { StaleTermError } from '../errors/index.js';
+import { type EndReason, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
+import { Backoff, type Runtime, sleep } from '../time/index.js';
+import type { Announcer } from './announcer.js';
+import type { Campaigner } from './campaigner.js';
+import type { CurrentTerm } from './current-term.js';
+import { WorkOverdueError } from './election-errors.js';
+import type { LedTerm, Work, WorkOutcome } from './led-term.js';
+import type { ResolvedElectionOptions } from './options.js';
+
+export interface LeadLoopOptions {
+  readonly runtime: Runtime;
+  readonly options: ResolvedElectionOptions;
+  readonly announcer: Announcer;
+  readonly campaigner: Campaigner;
+  readonly current: CurrentTerm;
+}
+
+/** After these the name is left to others for a moment: who gave it up, or had it taken away, does not snatch it back. */
+const courteous: readonly EndReason[] = [
+  'released',
+  'handed-off',
+  'shutdown',
+  'revoked',
+  'stalled',
+  'max-hold',
+];
+
+/**
+ * Campaigns, leads, and campaigns again, until it is told to stop. One work at a time: the next campaign begins when the
+ * work of the last term has settled, and after a pause that grows while the work keeps failing.
+ */
+export class LeadLoop<T> {
+  readonly #context: LeadLoopOptions;
+  readonly #work: Work<T>;
+  readonly #stopped = new AbortController();
+  readonly #backoff: Backoff;
+  /** The resource of the last work has seen this term, which the store has forgotten. */
+  #above: number | undefined;
+
+  constructor(context: LeadLoopOptions, work: Work<T>) {
+    this.#context = context;
+    this.#work = work;
+    const { firstPauseMs, longestPauseMs } = context.options;
+    this.#backoff = new Backoff(context.runtime, {
+      firstMs: firstPauseMs,
+      limitMs: longestPauseMs,
+    });
+  }
+
+  /** Resolves with what the work returned when it was told to stop; `undefined` if there was none then. */
+  async run(): Promise<T | undefined> {
+    for (let isFirst = true; !this.#isStopped; isFirst = false) {
+      const term = await this.#campaign(isFirst);
+      if (term === undefined) continue;
+      const outcome = await term.run(this.#work);
+      if (outcome.how === 'abandoned') throw this.#overdue(term);
+      const pauseMs = await this.#conclude(term, outcome);
+      if (this.#isStopped) return outcome.how === 'returned' ? outcome.value : undefined;
+      await sleep(this.#context.runtime, pauseMs, this.#stopped.signal);
+    }
+    return undefined;
+  }
+
+  /** Ends the campaign or the pause; asks the work to stop. `run` settles soon after. */
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#stopped.abort();
+    const term = this.#context.current.last;
+    void term?.giveBack({ cause: 'shutdown' });
+    term?.abandonAfter(this.#graceMs);
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopped.signal.aborted;
+  }
+
+  /** What a lease that was lost by the clock would leave its work to stop in. */
+  get #graceMs(): number {
+    const { ttlMs, giveUpAfterMs } = this.#context.options.timing;
+    return ttlMs - giveUpAfterMs;
+  }
+
+  /** `undefined` if it was told to stop, or the lease it won has ended already. */
+  async #campaign(isFirst: boolean): Promise<LedTerm | undefined> {
+    const { campaigner, current, announcer } = this.#context;
+    const above = this.#above;
+    const lease = await campaigner.win(this.#stopped.signal, { isFirst, above });
+    if (lease === undefined) return undefined;
+    this.#above = undefined;
+    if (above !== undefined) announcer.tell('termHealed', { above, term: lease.term });
+    return current.begin(lease);
+  }
+
+  /** Tells how the work ended, gives the name back, and answers how long to leave it to others. */
+  async #conclude(term: LedTerm, outcome: WorkOutcome<T>): Promise<number> {
+    const { announcer, runtime, options } = this.#context;
+    const { lease } = term;
+    const reason = term.stopReason;
+    const failed = reason === undefined;
+    if (outcome.how === 'threw' && (failed || !followsFrom(outcome.error, reason)))
+      announcer.tell('workFailed', { term: lease.term, error: outcome.error });
+    if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
+    if (outcome.how === 'threw' && failed) this.#above = termToHeal(outcome.error, lease.term);
+    await term.finish();
+    if (term.heldMs > options.longestPauseMs) this.#backoff.reset();
+    if (failed) return this.#backoff.nextMs();
+    const isCourteous = lease.endReason !== undefined && courteous.includes(lease.endReason);
+    return isCourteous ? options.firstPauseMs * (0.5 + runtime.random() / 2) : 0;
+  }
+
+  #overdue(term: LedTerm): WorkOverdueError {
+    const { options } = this.#context;
+    // Should it end after all, what is left of its lease can go.
+    void term.settled.then(() => term.finish());
+    return new WorkOverdueError(options.name, term.lease.term, options.drainMs + this.#graceMs);
+  }
+}
+
+/** Whether work threw what it was stopped with. Anything else is news. */
+function followsFrom(error: unknown, reason: unknown): boolean {
+  return (
+    error === reason ||
+    error instanceof LeaseEndedError ||
+    error instanceof LeaseNotHeldError ||
+    (error instanceof Error && error.name === 'AbortError')
+  );
+}
+
+/** A resource that has seen a higher term than a lease that is held: the store has lost its terms. */
+function termToHeal(error: unknown, term: number): number | undefined {
+  if (!(error instanceof StaleTermError) || error.term !== term) return undefined;
+  const { installedTerm } = error;
+  const isCredible = isTerm(installedTerm) && installedTerm > term && installedTerm < highestTerm;
+  return isCredible ? installedTerm : undefined;
+}

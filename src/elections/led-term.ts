@@ -1,0 +1,183 @@
+import { setMaxListeners } from 'node:events';
+import type { Lease } from '../leases/index.js';
+import { elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
+import { type StopCause, StopRequestedError } from './election-errors.js';
+import { Latch } from './latch.js';
+
+/** What the work gets beside its lease. */
+export interface LeadContext {
+  /**
+   * Aborts when the work is to stop, for whatever reason: with a {@link StopRequestedError} while the lease is still held
+   * (renewals go on: finish what was begun, and return), or with the reason of `lease.signal` when it has ended.
+   */
+  readonly stopping: AbortSignal;
+}
+
+/** What a leader does. It leads until this settles. */
+export type Work<T> = (lease: Lease, context: LeadContext) => T | PromiseLike<T>;
+
+export type WorkOutcome<T> =
+  | { readonly how: 'returned'; readonly value: T }
+  | { readonly how: 'threw'; readonly error: unknown }
+  /** It was to stop before it could begin. */
+  | { readonly how: 'not-begun' }
+  /** It goes on, and nobody waits for it any more. */
+  | { readonly how: 'abandoned' };
+
+/** How the name is to be given back. */
+export type Wish =
+  | { readonly cause: 'resign' | 'shutdown' }
+  | { readonly cause: 'handoff'; readonly to: string; readonly reserveMs: number | undefined };
+
+export interface LedTermOptions {
+  readonly lease: Lease;
+  readonly runtime: Runtime;
+  readonly drainMs: number;
+  /** The work has not stopped in time. Called once, after its lease has ended. */
+  readonly overdue: () => void;
+}
+
+/**
+ * One term of this process: its lease, its work if it has any, and how both end.
+ *
+ * The name is given back once, after the work has settled. Work that has not settled `drainMs` after it was first told to
+ * stop loses its lease instead.
+ */
+export class LedTerm {
+  readonly lease: Lease;
+  readonly #options: LedTermOptions;
+  readonly #electedAt: Instant;
+  readonly #stopping = new AbortController();
+  readonly #leaseEnded = new Latch();
+  readonly #overdue = new Latch();
+  readonly #abandoned = new Latch();
+  /** Open while no work is under way. */
+  #settled = new Latch();
+  #endedAt: Instant | undefined;
+  #wish: Wish | undefined;
+  #finishing: Promise<boolean> | undefined;
+  #timer: Timer | undefined;
+
+  constructor(options: LedTermOptions) {
+    this.#options = options;
+    this.lease = options.lease;
+    this.#electedAt = options.runtime.now();
+    // The work may hand this to any number of requests; Node warns from the eleventh listener on.
+    setMaxListeners(0, this.#stopping.signal);
+    this.#settled.open();
+    const { signal } = this.lease;
+    signal.addEventListener('abort', () => this.#leaseHasEnded(), { once: true });
+    if (signal.aborted) this.#leaseHasEnded();
+  }
+
+  /** How long the lease has been held, or was. */
+  get heldMs(): number {
+    return elapsedMs(this.#electedAt, this.#endedAt ?? this.#options.runtime.now());
+  }
+
+  /** Why the work is to stop; `undefined` as long as it is not. Asks the clock. */
+  get stopReason(): unknown {
+    // Reading it ends a lease whose deadline has passed unseen, and that stops the work.
+    void this.lease.endReason;
+    return this.#stopping.signal.reason;
+  }
+
+  /** Whether no work is under way. */
+  get isSettled(): boolean {
+    return this.#settled.isOpen;
+  }
+
+  get settled(): Promise<void> {
+    return this.#settled.opened;
+  }
+
+  /** Never rejects. Leaves the lease as it is: {@link finish} gives it back. */
+  run<T>(work: Work<T>): Promise<WorkOutcome<T>> {
+    if (this.stopReason !== undefined) return Promise.resolve({ how: 'not-begun' });
+    this.#settled = new Latch();
+    const done = this.#do(work).then((outcome) => {
+      this.#timer?.cancel();
+      this.#settled.open();
+      return outcome;
+    });
+    const abandoned = this.#abandoned.opened.then(() => ({ how: 'abandoned' }) as const);
+    return Promise.race([done, abandoned]);
+  }
+
+  async #do<T>(work: Work<T>): Promise<WorkOutcome<T>> {
+    try {
+      const value = await work(this.lease, { stopping: this.#stopping.signal });
+      return { how: 'returned', value };
+    } catch (error) {
+      return { how: 'threw', error };
+    }
+  }
+
+  /**
+   * Asks the work to stop, and gives the name back as wished when it has. Resolves with whether this process gave it
+   * back like that; at once with `false` when the lease has ended otherwise. A named successor goes before none, and
+   * the first of two before the second, which gets `false`.
+   */
+  async giveBack(wish: Wish): Promise<boolean> {
+    if (this.#finishing !== undefined) return (await this.#finishing) && wish.cause !== 'handoff';
+    if (this.lease.endReason !== undefined || !this.#accept(wish)) return false;
+    this.#askToStop(wish.cause);
+    await Promise.race([this.#settled.opened, this.#leaseEnded.opened]);
+    return this.isSettled && this.finish();
+  }
+
+  /** The work has settled: gives the name back, once. Resolves with whether it was this process's to give. */
+  finish(): Promise<boolean> {
+    this.#finishing ??= this.#finish();
+    return this.#finishing;
+  }
+
+  /** {@link run} stops waiting when the work is overdue and `graceMs` more have passed. */
+  abandonAfter(graceMs: number): void {
+    void this.#overdue.opened.then(() => {
+      if (!this.isSettled)
+        this.#timer = this.#options.runtime.setTimer(graceMs, () => this.#abandoned.open());
+    });
+  }
+
+  #accept(wish: Wish): boolean {
+    const present = this.#wish;
+    if (present?.cause === 'handoff') return wish.cause !== 'handoff' || wish.to === present.to;
+    if (present === undefined || wish.cause === 'handoff') this.#wish = wish;
+    return true;
+  }
+
+  async #finish(): Promise<boolean> {
+    const wasHeld = this.lease.endReason === undefined;
+    const wish = this.#wish;
+    if (wasHeld && wish?.cause === 'handoff') return this.lease.handoff(wish.to, wish.reserveMs);
+    // Of a lost lease, this tells that its work has stopped.
+    await this.lease.release();
+    return wasHeld;
+  }
+
+  #askToStop(cause: StopCause): void {
+    const { name, term } = this.lease;
+    this.#stop(new StopRequestedError(name, term, cause));
+  }
+
+  #leaseHasEnded(): void {
+    this.#endedAt = this.#options.runtime.now();
+    this.#leaseEnded.open();
+    this.#stop(this.lease.signal.reason);
+  }
+
+  /** The first time counts, for the reason and for the patience. */
+  #stop(reason: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort(reason);
+    const { runtime, drainMs } = this.#options;
+    if (!this.isSettled) this.#timer = runtime.setTimer(drainMs, () => this.#drainIsOver());
+  }
+
+  #drainIsOver(): void {
+    if (this.lease.endReason === undefined) this.lease.end('shutdown');
+    this.#overdue.open();
+    this.#options.overdue();
+  }
+}

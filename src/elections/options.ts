@@ -1,0 +1,111 @@
+import { type CoordinatorPromises, validateName } from '../coordinators/index.js';
+import { checkPreference } from '../coordinators/requests.js';
+import { requireObject } from '../errors/checks.js';
+import { OptionError } from '../errors/index.js';
+import type { AcquireOptions, LeaseTiming, ResolvedTiming } from '../leases/index.js';
+import { refineTiming } from '../leases/options.js';
+import { particularsOf } from '../leases/particulars.js';
+import { type Json, metadataText } from './metadata.js';
+
+/** All durations in milliseconds of monotonic time; those of {@link LeaseTiming} default to those of the leases. */
+export interface ElectionOptions extends LeaseTiming {
+  /**
+   * What others may know about this candidate, shown with its entry and with its lease: JSON of at most 4 KiB. Default
+   * `{ host, pid }`.
+   */
+  readonly metadata?: Json;
+  /** `false`: this process only observes; `campaign` and `lead` throw. Default `true`. */
+  readonly eligible?: boolean;
+  /** Who waits with a higher preference is called first when the name is free. Integer, 0 to 99; default 0. */
+  readonly preference?: number;
+  /**
+   * Lock-delay: for so long after this leader's lease was lost and has *expired*, nobody is elected; never after a
+   * release. For work that no fence guards. 0 to 24 h, default 0.
+   */
+  readonly graceAfterLossMs?: number;
+  /** Ends each term this long after its grant, with reason `max-hold`. Default: no limit. */
+  readonly maxHoldMs?: number;
+  /**
+   * How long work may go on after it was told to stop. Then its lease is ended (`shutdown`) and left to expire, and
+   * `workOverdue` tells. 0 to 24 h; default: the ttl.
+   */
+  readonly drainMs?: number;
+  /**
+   * Pauses after failed work grow from this to `longestPauseMs`, each drawn from its upper half; the pause after a
+   * resignation does not grow. 1 ms to 24 h; default 1,000.
+   */
+  readonly firstPauseMs?: number;
+  /** `firstPauseMs` to 24 h; default 60,000. A term held for longer makes the next pause short again. */
+  readonly longestPauseMs?: number;
+}
+
+export interface ResolvedElectionOptions {
+  readonly name: string;
+  readonly timing: ResolvedTiming;
+  /** What every acquisition of this name asks for. */
+  readonly acquire: AcquireOptions;
+  readonly metadata: string;
+  readonly eligible: boolean;
+  readonly preference: number;
+  readonly drainMs: number;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+}
+
+const dayMs = 86_400_000;
+const defaultFirstPauseMs = 1_000;
+const defaultLongestPauseMs = 60_000;
+
+/** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
+export function resolveElectionOptions(
+  name: string,
+  options: ElectionOptions,
+  base: ResolvedTiming,
+  promises: CoordinatorPromises,
+): ResolvedElectionOptions {
+  validateName(name);
+  const { eligible = true, preference = 0 } = requireObject('options', options);
+  if (typeof eligible !== 'boolean')
+    throw new OptionError('eligible', eligible, 'is neither true nor false', 'use one of them');
+  const timing = refineTiming(base, options, promises);
+  const metadata = metadataText(options.metadata);
+  const firstPauseMs = duration('firstPauseMs', options.firstPauseMs ?? defaultFirstPauseMs, 1);
+  const longestPauseMs = options.longestPauseMs ?? Math.max(defaultLongestPauseMs, firstPauseMs);
+  return {
+    name,
+    timing,
+    acquire: { ...ownTiming(options), ...particulars(options, metadata) },
+    metadata,
+    eligible,
+    preference: checkPreference(preference),
+    drainMs: duration('drainMs', options.drainMs ?? timing.ttlMs, 0),
+    firstPauseMs,
+    longestPauseMs: duration('longestPauseMs', longestPauseMs, firstPauseMs),
+  };
+}
+
+function particulars({ graceAfterLossMs, maxHoldMs }: ElectionOptions, metadata: string) {
+  return particularsOf({
+    metadata,
+    keepHistory: true,
+    ...(graceAfterLossMs !== undefined && { graceAfterLossMs }),
+    ...(maxHoldMs !== undefined && { maxHoldMs }),
+  });
+}
+
+/** Only what was given: leases of the usual timing are asked for and renewed together. */
+function ownTiming(options: ElectionOptions): LeaseTiming {
+  const { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs } = options;
+  return {
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(renewEveryMs !== undefined && { renewEveryMs }),
+    ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+    ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
+  };
+}
+
+function duration(option: string, value: number, smallestMs: number): number {
+  if (typeof value === 'number' && value >= smallestMs && value <= dayMs) return value;
+  const remedy = `use ${smallestMs} to ${dayMs} milliseconds`;
+  throw new OptionError(option, value, 'is out of range', remedy);
+}

@@ -1,0 +1,181 @@
+import { groupOf } from '../coordinators/index.js';
+import { ClosedError } from '../errors/index.js';
+import { Emitter, type Unsubscribe } from '../events/index.js';
+import { withDeadline } from '../leases/deadline.js';
+import type { Leases } from '../leases/index.js';
+import { Backoff, sleep, type Timer } from '../time/index.js';
+import {
+  fail,
+  forget,
+  type Knowledge,
+  type Leadership,
+  learn,
+  look,
+  nothingKnown,
+  validForMs,
+} from './observation.js';
+import type { Presence } from './presence.js';
+
+export interface ReaderOptions {
+  readonly leases: Leases;
+  readonly name: string;
+  /** Reads at least this often, give or take a fifth: a wake may be lost. */
+  readonly pollMs: number;
+  /** Held while somebody observes. */
+  readonly presence: Presence | undefined;
+}
+
+/** What has no end of its own is believed for so many poll intervals. */
+const staleAfterPolls = 3;
+
+/**
+ * Reads who leads, for all observers of this process and only while there are any: when the store wakes it, shortly
+ * after what it knows has run out, and every poll interval. The last observer to leave takes timers and watches along.
+ */
+export class LeadershipReader {
+  readonly #options: ReaderOptions;
+  readonly #listeners = new Emitter<{ changed: undefined }>();
+  #knowledge: Knowledge = nothingKnown;
+  #observerCount = 0;
+  #run: Run | undefined;
+  #isClosed = false;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** What is known now, by the clock; `undefined` before the first read has ended. */
+  look(): Leadership | undefined {
+    return look(this.#knowledge, this.#options.leases.runtime.now());
+  }
+
+  /** Calls `changed` when there may be something new, or it was closed. @throws {ClosedError} if the store is closed. */
+  attend(changed: () => void): Unsubscribe {
+    if (this.#run === undefined) this.#start();
+    const unsubscribe = this.#listeners.on('changed', changed);
+    this.#observerCount += 1;
+    return () => {
+      unsubscribe();
+      this.#observerCount -= 1;
+      if (this.#observerCount === 0) this.#stop();
+    };
+  }
+
+  /** Ends every observation. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stop();
+    this.#changed();
+  }
+
+  #start(): void {
+    this.#knowledge = forget(this.#knowledge);
+    const run = new Run(this.#options, {
+      learned: (change) => this.#learned(change),
+      outdated: () => this.#changed(),
+      closed: () => this.close(),
+    });
+    this.#run = run;
+    void run.go();
+  }
+
+  #stop(): void {
+    this.#run?.stop();
+    this.#run = undefined;
+  }
+
+  #learned(change: (knowledge: Knowledge) => Knowledge): Knowledge {
+    this.#knowledge = change(this.#knowledge);
+    this.#changed();
+    return this.#knowledge;
+  }
+
+  #changed(): void {
+    this.#listeners.emit('changed', undefined);
+  }
+}
+
+interface RunListener {
+  learned(change: (knowledge: Knowledge) => Knowledge): Knowledge;
+  outdated(): void;
+  closed(): void;
+}
+
+/** The time from the first observer to the last one's leaving. */
+class Run {
+  readonly #options: ReaderOptions;
+  readonly #listener: RunListener;
+  readonly #backoff: Backoff;
+  readonly #ends: Unsubscribe[] = [];
+  #wakeUp = new AbortController();
+  #expiry: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: ReaderOptions, listener: RunListener) {
+    const { leases, name, pollMs, presence } = options;
+    this.#options = options;
+    this.#listener = listener;
+    this.#backoff = new Backoff(leases.runtime, { firstMs: pollMs / 16, limitMs: pollMs });
+    const { coordinator } = leases;
+    this.#ends.push(
+      coordinator.watch(groupOf(name), (woken) => (woken ?? name) === name && this.#wake()),
+      coordinator.onConnectionLost(() => this.#wake()),
+    );
+    if (presence !== undefined) this.#ends.push(presence.hold());
+  }
+
+  async go(): Promise<void> {
+    const { runtime } = this.#options.leases;
+    while (!this.#isStopped) {
+      this.#wakeUp = new AbortController();
+      const pauseMs = await this.#read();
+      if (!this.#isStopped) await sleep(runtime, pauseMs, this.#wakeUp.signal);
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const end of this.#ends.splice(0)) end();
+    this.#expiry?.cancel();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#wakeUp.abort();
+  }
+
+  /** Resolves with the pause before the next read. */
+  async #read(): Promise<number> {
+    const { leases, name, pollMs } = this.#options;
+    const { runtime, holder: self, timing } = leases;
+    const sentAt = runtime.now();
+    try {
+      const limitMs = timing.attemptTimeoutMs * 2;
+      const record = await withDeadline(runtime, limitMs, 'a read', leases.read(name));
+      if (this.#isStopped) return 0;
+      const asked = { sentAt, self, staleAfterMs: pollMs * staleAfterPolls };
+      this.#expireAfter(this.#listener.learned((knowledge) => learn(knowledge, record, asked)));
+      this.#backoff.reset();
+      const freeInMs =
+        record === undefined || record.state === 'suspended' ? pollMs : record.remainingMs;
+      return Math.min(pollMs * (0.8 + runtime.random() / 5), freeInMs + 5 + runtime.random() * 20);
+    } catch (error) {
+      if (this.#isStopped) return 0;
+      if (error instanceof ClosedError) this.#listener.closed();
+      else this.#listener.learned(fail);
+      return this.#backoff.nextMs();
+    }
+  }
+
+  /** Observers hear of it when what they know runs out, though nothing else happens. */
+  #expireAfter(knowledge: Knowledge): void {
+    const { runtime } = this.#options.leases;
+    this.#expiry?.cancel();
+    const inMs = validForMs(knowledge, runtime.now());
+    this.#expiry = runtime.setTimer(inMs, () => this.#listener.outdated());
+  }
+}
