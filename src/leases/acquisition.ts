@@ -32,6 +32,8 @@ export interface AcquisitionOptions {
   readonly afterlife: Afterlife;
   /** What is asked for one by one in this timing travels together. */
   readonly usualTiming: ResolvedTiming;
+  /** Until then a grant would find nobody who renews it; `undefined`: now. */
+  readonly ready: (timing: ResolvedTiming) => Promise<void> | undefined;
   /** Makes a lease of a grant, or refuses it (everything is being closed): then the grant is given back. */
   readonly adopt: (grant: LeaseGrant) => Lease | TenureError;
 }
@@ -79,6 +81,8 @@ export class Acquisition {
   }
 
   async #run(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<AcquireOutcome[]> {
+    const ready = this.#options.ready(timing);
+    if (ready !== undefined) await ready;
     const outcomes = new Map<string, AcquireOutcome>();
     let pending = wanted;
     for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {

@@ -11,4 +11,5 @@ export type { Doubt, LeaseState } from './machine.js';
 export { defaultTtlMs, type LeaseTiming, type ResolvedTiming, resolveTiming } from './options.js';
 export type { AcquireOptions, Particulars } from './particulars.js';
 export type { RenewalReport } from './renewer.js';
+export type { RenewalOptions } from './thread/options.js';
 export type { WaitOptions } from './waiter.js';

@@ -15,10 +15,14 @@ import {
 } from './machine.js';
 import { type ResolvedTiming, validateHandoff } from './options.js';
 import type { Wanted } from './particulars.js';
+import type { Renewable } from './renewal.js';
+import { follow, type LedLife } from './thread/led-life.js';
 
 /** What a lease needs from the `Leases` it came from. */
 export interface LeaseHost {
   readonly runtime: Runtime;
+  /** What the thread that renews the lease has made of it since this was last asked. */
+  newsOf(lease: Lease): LedLife | undefined;
   /** A renewal is wanted now: the lease has become uncertain, or its metadata has changed. */
   demandRenewal(lease: Lease): void;
   becameUncertain(lease: Lease, cause: Doubt['cause']): void;
@@ -47,7 +51,7 @@ export interface LeaseGrant {
  * lease alone is not mutual exclusion: a frozen owner may believe for a moment after it wakes. Take `term` along on
  * every write and let a fence refuse the stale one.
  */
-export class Lease implements AsyncDisposable {
+export class Lease implements AsyncDisposable, Renewable {
   readonly name: string;
   readonly holder: Holder;
   /** The fencing token: a safe integer, higher for every later owner of this name. Constant for this lease. */
@@ -192,7 +196,14 @@ export class Lease implements AsyncDisposable {
 
   /** @internal One event from the renewal or the store. State first, then signal, then listeners. */
   apply(event: LeaseEvent): void {
+    this.hear();
     this.#become(step(this.#life, event, this.#host.runtime.now()));
+  }
+
+  /** @internal If another thread renews the lease, what that has made of it counts before anything here does. */
+  hear(): void {
+    const led = this.#host.newsOf(this);
+    if (led !== undefined) this.#become(follow(this.#life, led, this.#host.runtime.now()));
   }
 
   /** @internal What the next renewal has to carry; taken once, unless `unsent` gives it back. */
@@ -208,11 +219,17 @@ export class Lease implements AsyncDisposable {
   }
 
   /** @internal */
+  get life(): LeaseLife {
+    return this.#life;
+  }
+
+  /** @internal */
   get anchor(): Instant {
     return this.#life.anchor;
   }
 
   #look(): LeaseLife {
+    this.hear();
     const life = look(this.#life, this.#host.runtime.now());
     if (life !== this.#life) this.#become(life);
     return this.#life;

@@ -7,7 +7,7 @@ import {
 } from '../coordinators/index.js';
 import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { type AcquireOutcome, Acquisition } from './acquisition.js';
@@ -24,10 +24,14 @@ import {
   validateHandoff,
 } from './options.js';
 import { type AcquireOptions, particularsOf } from './particulars.js';
-import { type RenewalReport, Renewer } from './renewer.js';
+import type { Renewal } from './renewal.js';
+import type { RenewalReport } from './renewer.js';
+import { Renewers } from './renewers.js';
+import { type RenewalOptions, resolveRenewal } from './thread/options.js';
+import { ThreadRenewal } from './thread/thread-renewal.js';
 import { requireWaitOptions, Waiter, type WaitOptions } from './waiter.js';
 
-export interface LeasesOptions extends LeaseTiming {
+export interface LeasesOptions extends LeaseTiming, RenewalOptions {
   /**
    * Who this process is, the same after a restart: 1 to 128 of `A-Z a-z 0-9 . _ @ -`. Default host name and process
    * id. Every `Leases` adds a random nonce of its own, so that two with one id are two holders.
@@ -59,12 +63,10 @@ export class Leases implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly timing: ResolvedTiming;
   readonly #emitter = new Emitter<LeaseEvents>();
-  /** One for each limit of requests: a hung renewal of long leases must not hold up that of short ones. */
-  readonly #renewers = new Map<number, Renewer>();
+  readonly #renewal: Renewal<Lease>;
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
   readonly #host: LeaseHost;
-  readonly #stopListening: Unsubscribe;
   readonly #waiters = new Set<Waiter>();
   #closing: Promise<void> | undefined;
 
@@ -83,12 +85,11 @@ export class Leases implements AsyncDisposable {
       holder: this.holder,
       afterlife: this.#afterlife,
       usualTiming: this.timing,
+      ready: (timing) => this.#renewal.ready?.(timing),
       adopt: (grant) => this.#adopt(grant),
     });
     this.#host = this.#createHost();
-    this.#stopListening = coordinator.onConnectionLost(() => {
-      for (const lease of this.live) lease.apply({ type: 'connection-lost' });
-    });
+    this.#renewal = this.#createRenewal(options);
   }
 
   get events(): EventSource<LeaseEvents> {
@@ -97,7 +98,7 @@ export class Leases implements AsyncDisposable {
 
   /** The leases that have not ended; those of one timing in order of acquisition. */
   get live(): Lease[] {
-    return [...this.#renewers.values()].flatMap(({ leases }) => [...leases]);
+    return [...this.#renewal.leases];
   }
 
   /**
@@ -196,10 +197,9 @@ export class Leases implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#stopListening();
     for (const waiter of this.#waiters) waiter.wake();
     await this.#giveBack(this.live, 'shutdown');
-    for (const renewer of this.#renewers.values()) renewer.close();
+    await this.#renewal.close();
     // A grant that is still on its way is given back as soon as it is here.
     await this.#acquisition.settled();
     await this.#afterlife.close();
@@ -261,7 +261,8 @@ export class Leases implements AsyncDisposable {
   #createHost(): LeaseHost {
     return {
       runtime: this.runtime,
-      demandRenewal: ({ timing }) => this.#renewerOf(timing).demand(),
+      newsOf: (lease) => this.#renewal.newsOf?.(lease),
+      demandRenewal: (lease) => this.#renewal.demand(lease),
       becameUncertain: (lease, cause) => this.#emitter.emit('uncertain', { lease, cause }),
       recovered: (lease) => this.#emitter.emit('recovered', { lease }),
       ended: (lease, reason) => this.#ended(lease, reason),
@@ -279,24 +280,22 @@ export class Leases implements AsyncDisposable {
   #adopt(grant: LeaseGrant): Lease | ClosedError {
     if (this.#closing !== undefined) return new ClosedError('the set of leases');
     const lease = new Lease(this.#host, grant);
-    this.#renewerOf(lease.timing).add(lease);
+    this.#renewal.add(lease);
     this.#emitter.emit('acquired', { lease });
     return lease;
   }
 
-  #renewerOf({ attemptTimeoutMs }: ResolvedTiming): Renewer {
-    let renewer = this.#renewers.get(attemptTimeoutMs);
-    if (renewer === undefined) {
-      renewer = new Renewer(this.runtime, this.coordinator, (report) =>
-        this.#emitter.emit('renewal', report),
-      );
-      this.#renewers.set(attemptTimeoutMs, renewer);
-    }
-    return renewer;
+  #createRenewal(options: RenewalOptions): Renewal<Lease> {
+    const { runtime, timing, coordinator } = this;
+    const settings = resolveRenewal(options, timing, coordinator, runtime);
+    const onAttempt = (report: RenewalReport) => this.#emitter.emit('renewal', report);
+    return settings === undefined
+      ? new Renewers(runtime, coordinator, onAttempt)
+      : new ThreadRenewal({ runtime, settings, onAttempt });
   }
 
   #ended(lease: Lease, reason: EndReason): void {
-    this.#renewerOf(lease.timing).remove(lease);
+    this.#renewal.remove(lease);
     const lost = lease.state === 'lost';
     if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });

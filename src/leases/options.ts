@@ -51,7 +51,7 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
     );
   }
   const giveUpAfterMs = duration('giveUpAfterMs', timing.giveUpAfterMs ?? (ttlMs * 2) / 3);
-  const latestMs = ttlMs * (1 - driftShare) - marginMs;
+  const latestMs = latestGiveUpMs(ttlMs);
   if (giveUpAfterMs > latestMs || giveUpAfterMs <= renewEveryMs) {
     throw new OptionError(
       'giveUpAfterMs',
@@ -76,6 +76,14 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
     );
   }
   return { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs };
+}
+
+/**
+ * So long after a request of that ttl was sent the store has not given the name away yet, whatever their two clocks do
+ * within bounds.
+ */
+export function latestGiveUpMs(ttlMs: number): number {
+  return ttlMs * (1 - driftShare) - marginMs;
 }
 
 /** As {@link resolveTiming}, and a ttl that the store grants. @throws {OptionError} */

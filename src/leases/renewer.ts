@@ -2,7 +2,7 @@ import type { Coordinator, RenewResult } from '../coordinators/index.js';
 import { OptionError, OutcomeUnknownError } from '../errors/index.js';
 import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
-import type { Lease } from './lease.js';
+import type { Renewable } from './renewal.js';
 
 export interface RenewalReport {
   readonly leaseCount: number;
@@ -21,11 +21,11 @@ const coordinatorGraceMs = 50;
  * the next follows with growing, jittered pauses until it succeeds or the leases reach their deadlines. Leases that are
  * due within the same half interval are renewed together, so leases acquired at different times fall into one step.
  */
-export class Renewer {
+export class Renewer<Member extends Renewable> {
   readonly #runtime: Runtime;
   readonly #coordinator: Coordinator;
   readonly #onAttempt: (report: RenewalReport) => void;
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new Set<Member>();
   #timer: Timer | undefined;
   #timerDueAtMs = 0;
   #attempting = false;
@@ -43,17 +43,17 @@ export class Renewer {
     this.#onAttempt = onAttempt;
   }
 
-  get leases(): ReadonlySet<Lease> {
+  get leases(): ReadonlySet<Member> {
     return this.#leases;
   }
 
-  add(lease: Lease): void {
+  add(lease: Member): void {
     this.#leases.add(lease);
     // What is due later than the timer that is set already will be found by it.
     if (this.#timer === undefined || dueAtMs(lease) < this.#timerDueAtMs) this.#schedule();
   }
 
-  remove(lease: Lease): void {
+  remove(lease: Member): void {
     this.#leases.delete(lease);
     if (this.#leases.size === 0) this.#disarm();
   }
@@ -98,7 +98,7 @@ export class Renewer {
     return Math.max(0, earliestMs);
   }
 
-  #dueLeases(): Lease[] {
+  #dueLeases(): Member[] {
     const now = this.#runtime.now();
     const all = this.#demanded || this.#retryAt !== undefined;
     return [...this.#leases].filter(
@@ -123,7 +123,7 @@ export class Renewer {
   }
 
   /** Resolves with the error if the store gave no answer, or too few. */
-  async #renew(leases: readonly Lease[], sentAt: Instant, limitMs: number): Promise<unknown> {
+  async #renew(leases: readonly Renewable[], sentAt: Instant, limitMs: number): Promise<unknown> {
     try {
       const results = await this.#send(leases, limitMs);
       for (const [index, lease] of leases.entries()) settle(lease, results[index], sentAt);
@@ -135,7 +135,7 @@ export class Renewer {
     }
   }
 
-  async #send(leases: readonly Lease[], limitMs: number): Promise<RenewResult[]> {
+  async #send(leases: readonly Renewable[], limitMs: number): Promise<RenewResult[]> {
     const changes = leases.map((lease) => lease.takeChangedMetadata());
     const requests = leases.map(({ name, holder, term, timing }, index) => {
       const metadata = changes[index];
@@ -172,21 +172,21 @@ export class Renewer {
 }
 
 /** No request outlives the deadlines of all leases it is for. */
-function attemptLimitMs(leases: readonly Lease[]): number {
+function attemptLimitMs(leases: readonly Renewable[]): number {
   const timeoutMs = Math.min(...leases.map((lease) => lease.timing.attemptTimeoutMs));
   const longestMs = Math.max(...leases.map((lease) => lease.remainingMs));
   return Math.max(1, Math.min(timeoutMs, longestMs));
 }
 
-function dueAtMs({ anchor, timing }: Lease): number {
+function dueAtMs({ anchor, timing }: Renewable): number {
   return anchor.monotonicMs + timing.renewEveryMs;
 }
 
-function dueInMs(lease: Lease, now: Instant): number {
+function dueInMs(lease: Renewable, now: Instant): number {
   return lease.timing.renewEveryMs - elapsedMs(lease.anchor, now);
 }
 
-function settle(lease: Lease, result: RenewResult | undefined, sentAt: Instant): void {
+function settle(lease: Renewable, result: RenewResult | undefined, sentAt: Instant): void {
   if (result?.outcome === 'renewed') lease.apply({ type: 'renewed', sentAt });
   else if (result?.outcome === 'not-yours')
     lease.apply({ type: 'not-yours', reason: result.reason });

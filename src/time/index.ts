@@ -10,3 +10,4 @@ export {
   wallStepMs,
 } from './runtime.js';
 export { sleep } from './sleep.js';
+export { clockOriginMs, runtimeWithOrigin } from './thread-clock.js';
