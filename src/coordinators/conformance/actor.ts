@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Call, Candidate, EnrollRequest, EnrollResult } from '../candidates.js';
 import type {
   AcquireRequest,
   AcquireResult,
@@ -10,6 +11,7 @@ import type {
 } from '../contract.js';
 import type { Holder } from '../holder.js';
 import type { HeldRecord, LeaseRecord } from '../record.js';
+import { show } from './show.js';
 
 /** What actors share. */
 interface Stage {
@@ -87,8 +89,11 @@ export class Actor {
     name: string,
     term: number,
     call: CallOptions = this.#stage.call,
+    reason?: string,
   ): Promise<EndResult> {
-    return only(await this.client.release([{ name, holder: this.holder, term }], call));
+    const because = reason === undefined ? {} : { reason };
+    const request = { name, holder: this.holder, term, ...because };
+    return only(await this.client.release([request], call));
   }
 
   async releaseAttempt(name: string, attempt: string): Promise<EndResult> {
@@ -107,6 +112,31 @@ export class Actor {
     return only(
       await this.client.handoff([{ name, holder: this.holder, term, to, reserveMs }], call),
     );
+  }
+
+  /** Waits for the name: with preference 0, and much longer than a case takes. */
+  async enroll(
+    name: string,
+    parts: Partial<EnrollRequest> = {},
+    call: CallOptions = this.#stage.call,
+  ): Promise<EnrollResult> {
+    const ttlMs = this.#stage.ttlMs * 20;
+    const usual = { name, holder: this.holder, standing: 'waiting', preference: 0, ttlMs } as const;
+    return only(await this.client.enroll([{ ...usual, ...parts }], call));
+  }
+
+  withdraw(name: string, call: CallOptions = this.#stage.call): Promise<void> {
+    return this.client.withdraw([{ name, holder: this.holder }], call);
+  }
+
+  candidates(name: string): Promise<Candidate[]> {
+    return this.client.candidates(name, this.#stage.call);
+  }
+
+  /** Collects the calls of this holder from now on. */
+  hearCalls(): { readonly calls: Call[]; stop(): void } {
+    const calls: Call[] = [];
+    return { calls, stop: this.client.onCalled(this.holder, (call) => calls.push(call)) };
   }
 
   async read(name: string): Promise<LeaseRecord | undefined> {
@@ -131,16 +161,6 @@ export class Actor {
     assert.equal(record.term, term, `${name} should be held in the term it was granted in`);
     return record;
   }
-}
-
-/** The term that a record shows, if it shows one of its own. */
-export function termOf(record: LeaseRecord | undefined): number | undefined {
-  return record === undefined || record.state === 'suspended' ? undefined : record.term;
-}
-
-/** A result in a message, without the holder's nonce. */
-export function show(value: unknown): string {
-  return JSON.stringify(value) ?? 'nothing';
 }
 
 function only<T>(results: readonly T[]): T {

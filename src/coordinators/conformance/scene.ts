@@ -4,6 +4,7 @@ import { elapsedMs } from '../../time/index.js';
 import type { CallOptions, Coordinator } from '../contract.js';
 import { Holder } from '../holder.js';
 import { Actor } from './actor.js';
+import { Operator } from './operator.js';
 import type { ConformanceSubject, ControlName, SubjectControls } from './subject.js';
 
 /** How many ttls a state may take to come about before a case gives up on it. */
@@ -33,6 +34,10 @@ export class Scene {
   /** A process of its own: a new client, and a holder of this id. */
   async actor(id: string): Promise<Actor> {
     return new Actor(this, await this.subject.connect(), this.holder(id));
+  }
+
+  async operator(): Promise<Operator> {
+    return new Operator(await this.subject.connect(), this.call);
   }
 
   /** A new incarnation: the id may be known, the nonce is not. */
@@ -133,6 +138,35 @@ export class Scene {
     return end;
   }
 
+  /** Holds the request back until its caller has given it up, then delivers it. */
+  async arrivesLate(
+    client: Coordinator,
+    send: (call: CallOptions) => Promise<unknown>,
+    meanwhile: () => Promise<void> = async () => undefined,
+  ): Promise<void> {
+    await this.disturb('holdRequests', client);
+    const { timeoutMs } = this.call;
+    const verdict = await this.unanswered(send(this.call), timeoutMs, 'a held request');
+    assert.equal(verdict, 'unknown', 'a request that is still on its way is not "not executed"');
+    await meanwhile();
+    await this.subject.advance(1);
+    await this.control('flushRequests')(client);
+  }
+
+  /** Waits until a client that may have lost its connection, and some calls, finds the store again. */
+  async reconnected(...clients: readonly Coordinator[]): Promise<void> {
+    const name = this.newName();
+    for (const client of clients) {
+      await this.eventually('an answer after the restart', async () => {
+        const reading = client.read([name], this.call).then(
+          () => true,
+          () => false,
+        );
+        return this.subject.until(reading);
+      });
+    }
+  }
+
   /** Waits for a state that may take a moment, such as a wake or a new connection. */
   async eventually(
     what: string,
@@ -148,12 +182,12 @@ export class Scene {
   }
 
   /** Ends the disturbance and waits until the client gets answers again. */
-  async recover(actor: Actor): Promise<void> {
-    await this.control('heal')(actor.client);
+  async recover({ client }: { readonly client: Coordinator }): Promise<void> {
+    await this.control('heal')(client);
     const name = this.newName();
     await this.eventually('an answer after the fault ended', async () => {
       try {
-        await this.subject.until(actor.client.read([name], this.call));
+        await this.subject.until(client.read([name], this.call));
         return true;
       } catch (error) {
         if (error instanceof OutcomeUnknownError || error instanceof UnreachableError) return false;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { HandoffRequest, RenewRequest } from '../../contract.js';
 import { isTerm } from '../../term.js';
-import { type Actor, termOf } from '../actor.js';
+import type { Actor } from '../actor.js';
 import { defineCase } from '../case.js';
 import type { Scene } from '../scene.js';
+import { termOf } from '../show.js';
 
 /** As many names as a worker may own: one lease per shard, 256 shards. */
 const batchSize = 256;

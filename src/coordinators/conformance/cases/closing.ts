@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { ClosedError } from '../../../errors/index.js';
 import { groupOf } from '../../names.js';
 import { defineCase } from '../case.js';
+import { usualAct } from '../operator.js';
 
 /** What is left of a client after `close()`: nothing that costs, and nothing that answers. */
 export const closingCases = [
@@ -27,10 +28,18 @@ export const closingCases = [
       () => ann.release(name, term),
       () => ann.handOff(name, term, 'bob'),
       () => ann.read(name),
+      () => ann.enroll(name),
+      () => ann.withdraw(name),
+      () => ann.candidates(name),
+      () => client.revoke(name, usualAct, scene.call),
+      () => client.suspend(name, usualAct, scene.call),
+      () => client.resume(name, usualAct, scene.call),
+      () => client.history(name, scene.call),
       () => client.list(groupOf(name), scene.call),
       () => client.readDocument(name, scene.call),
       () => client.writeDocument(name, 'x', 0, scene.call),
       async () => client.watch(groupOf(name), () => undefined),
+      async () => ann.hearCalls(),
     ];
     for (const call of calls) await assert.rejects(call, ClosedError);
   }),
@@ -77,7 +86,7 @@ export const closingCases = [
 
   defineCase(
     'closing/no-wake',
-    'a watch is not woken after its client was closed',
+    'no watch is woken, and nobody called, after its client was closed',
     async (scene) => {
       const name = scene.newName();
       const ann = await scene.actor('ann');
@@ -86,11 +95,13 @@ export const closingCases = [
       bob.client.watch(groupOf(name), () => {
         wakeCount += 1;
       });
+      const { calls } = bob.hearCalls();
+      await bob.enroll(name);
       await scene.subject.until(bob.client.close());
-      const countThen = wakeCount;
+      const countThen = wakeCount + calls.length;
       await ann.release(name, await ann.take(name));
       await scene.pass(0.25);
-      assert.equal(wakeCount, countThen);
+      assert.equal(wakeCount + calls.length, countThen);
     },
   ),
 
@@ -104,6 +115,10 @@ export const closingCases = [
       await ann.take(name);
       ann.client.watch(groupOf(name), () => undefined);
       bob.client.watch(groupOf(name), () => undefined)();
+      ann.hearCalls();
+      bob.hearCalls().stop();
+      await ann.enroll(name, { standing: 'present' });
+      await bob.enroll(name);
       await scene.disturb('hang', bob.client);
       bob.acquire(name).catch(() => undefined);
       await scene.subject.until(Promise.all([ann.client.close(), bob.client.close()]));

@@ -19,13 +19,14 @@ export const declarationCases = [
       assert.match(promises.store, /^[a-z][a-z0-9-]*$/);
       assert.ok(['process', 'machine', 'network'].includes(promises.scope));
       assert.match(promises.exclusion, /^[A-Z].*\.$/, 'the exclusion is a sentence');
+      assert.match(promises.waking, /^[A-Z].*\.$/, 'how waiters are woken is a sentence');
       const clocks = ['process-monotonic', 'server-wall', 'server-monotonic'];
       assert.ok(clocks.includes(promises.expiryClock));
       for (const hazard of promises.termsSurvive) assert.ok(hazards.includes(hazard));
       assert.equal(new Set(promises.termsSurvive).size, promises.termsSurvive.length);
       assert.ok(promises.smallestTtlMs > 0 && promises.largestTtlMs > promises.smallestTtlMs);
     },
-    { demonstrates: ['store'] },
+    { demonstrates: ['store', 'waking'] },
   ),
 
   defineCase('declaration/same', 'every client of a store declares the same', async (scene) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { termOf } from '../actor.js';
 import { defineCase } from '../case.js';
+import { termOf } from '../show.js';
 
 /** Who is granted a name, and who is not. */
 export const grantCases = [

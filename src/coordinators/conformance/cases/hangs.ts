@@ -3,6 +3,7 @@ import type { CallOptions } from '../../contract.js';
 import { groupOf } from '../../names.js';
 import type { Actor } from '../actor.js';
 import { defineCase } from '../case.js';
+import { usualAct } from '../operator.js';
 
 type Call = (actor: Actor, name: string, call: CallOptions) => Promise<unknown>;
 
@@ -13,6 +14,13 @@ const operations: Readonly<Record<string, Call>> = {
   release: (actor, name, call) => actor.release(name, 1, call),
   handoff: (actor, name, call) => actor.handOff(name, 1, 'bob', 1000, call),
   read: (actor, name, call) => actor.client.read([name], call),
+  enroll: (actor, name, call) => actor.enroll(name, {}, call),
+  withdraw: (actor, name, call) => actor.withdraw(name, call),
+  candidates: (actor, name, call) => actor.client.candidates(name, call),
+  revoke: (actor, name, call) => actor.client.revoke(name, usualAct, call),
+  suspend: (actor, name, call) => actor.client.suspend(name, usualAct, call),
+  resume: (actor, name, call) => actor.client.resume(name, usualAct, call),
+  history: (actor, name, call) => actor.client.history(name, call),
   list: (actor, name, call) => actor.client.list(groupOf(name), call),
   readDocument: (actor, name, call) => actor.client.readDocument(name, call),
   writeDocument: (actor, name, call) => actor.client.writeDocument(name, 'x', 0, call),

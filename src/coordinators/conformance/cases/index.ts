@@ -1,21 +1,30 @@
 import type { ConformanceCase } from '../case.js';
+import { actInputCases } from './act-input.js';
 import { batchCases } from './batches.js';
+import { callCases } from './calls.js';
+import { candidateCases } from './candidates.js';
 import { clockCases } from './clock.js';
 import { closingCases } from './closing.js';
 import { damageCases } from './damage.js';
 import { declarationCases } from './declaration.js';
 import { documentCases } from './documents.js';
+import { duplicateCases } from './duplicates.js';
 import { expiryCases } from './expiry.js';
 import { grantCases } from './grants.js';
 import { handoffCases } from './handoffs.js';
 import { hangCases } from './hangs.js';
+import { historyCases } from './histories.js';
 import { inputCases } from './input.js';
 import { latenessCases } from './lateness.js';
+import { lockDelayCases } from './lock-delays.js';
 import { lostReplyCases } from './lost-replies.js';
 import { readCases } from './reads.js';
+import { recordFieldCases } from './record-fields.js';
 import { releaseCases } from './releases.js';
 import { renewalCases } from './renewals.js';
 import { restartCases } from './restarts.js';
+import { revocationCases } from './revocations.js';
+import { suspensionCases } from './suspensions.js';
 import { termCases } from './terms.js';
 import { watchCases } from './watches.js';
 
@@ -28,14 +37,23 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...releaseCases,
   ...handoffCases,
   ...expiryCases,
+  ...lockDelayCases,
   ...readCases,
+  ...recordFieldCases,
+  ...revocationCases,
+  ...suspensionCases,
+  ...historyCases,
   ...documentCases,
   ...watchCases,
+  ...candidateCases,
+  ...callCases,
   ...batchCases,
   ...inputCases,
+  ...actInputCases,
   ...hangCases,
   ...lostReplyCases,
   ...latenessCases,
+  ...duplicateCases,
   ...damageCases,
   ...restartCases,
   ...clockCases,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { OptionError } from '../../../errors/index.js';
 import { largestDocumentBytes, largestMetadataBytes } from '../../contract.js';
 import { longestNameBytes } from '../../names.js';
 import { highestTerm } from '../../term.js';
 import type { Actor } from '../actor.js';
 import { defineCase } from '../case.js';
+import { refuses } from '../refuses.js';
 
 const badNames = [
   '',
@@ -183,12 +183,3 @@ export const inputCases = [
     },
   ),
 ];
-
-async function refuses(option: string, act: () => Promise<unknown>): Promise<void> {
-  await assert.rejects(act, (error: unknown) => {
-    assert.ok(error instanceof OptionError, `expected an OptionError for ${option}: ${error}`);
-    assert.equal(error.option, option);
-    assert.notEqual(error.remedy, '', 'a refusal says what to do instead');
-    return true;
-  });
-}

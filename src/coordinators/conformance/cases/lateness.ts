@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CallOptions } from '../../contract.js';
-import type { Actor } from '../actor.js';
 import { defineCase } from '../case.js';
-import type { Scene } from '../scene.js';
 
 const needs = ['holdRequests', 'flushRequests'] as const;
 
@@ -15,7 +12,7 @@ export const latenessCases = [
       const name = scene.newName();
       const late = await scene.actor('late');
       const bob = await scene.actor('bob');
-      await arrivesLate(scene, late, (call) => late.acquire(name, call));
+      await scene.arrivesLate(late.client, (call) => late.acquire(name, call));
       await bob.seesFree(name);
       await bob.take(name);
     },
@@ -30,9 +27,8 @@ export const latenessCases = [
       const late = await scene.actor('worker');
       const next = await scene.actor('worker');
       let term = 0;
-      await arrivesLate(
-        scene,
-        late,
+      await scene.arrivesLate(
+        late.client,
         (call) => late.acquire(name, call),
         async () => {
           term = await next.take(next.request(name, { ttlMs: scene.ttlMs * 20 }));
@@ -51,7 +47,7 @@ export const latenessCases = [
       const late = await scene.actor('late');
       const bob = await scene.actor('bob');
       const term = await late.take(late.request(name, { ttlMs: scene.ttlMs * 4 }));
-      await arrivesLate(scene, late, (call) =>
+      await scene.arrivesLate(late.client, (call) =>
         late.renew(name, term, { ttlMs: scene.ttlMs * 20 }, call),
       );
       const { remainingMs } = await bob.seesHeld(name, late, term);
@@ -68,7 +64,7 @@ export const latenessCases = [
       const late = await scene.actor('late');
       const bob = await scene.actor('bob');
       const term = await late.take(late.request(name, { ttlMs: scene.ttlMs * 20 }));
-      await arrivesLate(scene, late, (call) => late.release(name, term, call));
+      await scene.arrivesLate(late.client, (call) => late.release(name, term, call));
       await bob.seesHeld(name, late, term);
     },
     { needs },
@@ -82,7 +78,7 @@ export const latenessCases = [
       const late = await scene.actor('late');
       const bob = await scene.actor('bob');
       const term = await late.take(late.request(name, { ttlMs: scene.ttlMs * 20 }));
-      await arrivesLate(scene, late, (call) =>
+      await scene.arrivesLate(late.client, (call) =>
         late.handOff(name, term, 'bob', scene.ttlMs * 20, call),
       );
       await bob.seesHeld(name, late, term);
@@ -97,8 +93,93 @@ export const latenessCases = [
       const name = scene.newName();
       const late = await scene.actor('late');
       const bob = await scene.actor('bob');
-      await arrivesLate(scene, late, (call) => late.client.writeDocument(name, 'late', 0, call));
+      await scene.arrivesLate(late.client, (call) =>
+        late.client.writeDocument(name, 'late', 0, call),
+      );
       assert.equal(await bob.client.readDocument(name, scene.call), undefined);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lateness/suspend',
+    'a suspension that arrives after its deadline suspends nothing, and revokes nothing',
+    async (scene) => {
+      const name = scene.newName();
+      const late = await scene.operator();
+      const ann = await scene.actor('ann');
+      const ttlMs = scene.ttlMs * 20;
+      const term = await ann.take(ann.request(name, { ttlMs }));
+      await scene.arrivesLate(late.client, (call) => late.suspend(name, {}, call));
+      assert.deepEqual(await ann.renew(name, term, { ttlMs }), { outcome: 'renewed' });
+      assert.equal((await ann.readLease(name)).revocation, undefined);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lateness/revoke',
+    'a revocation that arrives after its deadline hits neither the term nor the one that came meanwhile',
+    async (scene) => {
+      const name = scene.newName();
+      const late = await scene.operator();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      const ttlMs = scene.ttlMs * 20;
+      const stale = await ann.take(ann.request(name, { ttlMs }));
+      let term = 0;
+      await scene.arrivesLate(
+        late.client,
+        (call) => late.revoke(name, {}, call),
+        async () => {
+          await ann.release(name, stale);
+          term = await bob.take(bob.request(name, { ttlMs }));
+        },
+      );
+      assert.deepEqual(await bob.renew(name, term, { ttlMs }), { outcome: 'renewed' });
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lateness/resume',
+    'a resumption that arrives after its deadline resumes nothing',
+    async (scene) => {
+      const name = scene.newName();
+      const late = await scene.operator();
+      const operator = await scene.operator();
+      await operator.suspend(name);
+      await scene.arrivesLate(late.client, (call) => late.resume(name, {}, call));
+      await operator.seesSuspended(name);
+      assert.equal((await operator.acts(name)).length, 1, 'and leaves no line');
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lateness/enroll',
+    'an enrollment that arrives after its deadline makes no entry, as when it was withdrawn meanwhile',
+    async (scene) => {
+      const name = scene.newName();
+      const late = await scene.actor('late');
+      const bob = await scene.actor('bob');
+      await scene.arrivesLate(late.client, (call) => late.enroll(name, {}, call));
+      assert.deepEqual(await bob.candidates(name), []);
+      assert.equal((await bob.enroll(name)).position, 0);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lateness/withdraw',
+    'a withdrawal that arrives after its deadline leaves the entry as it is',
+    async (scene) => {
+      const name = scene.newName();
+      const late = await scene.actor('late');
+      const bob = await scene.actor('bob');
+      await late.enroll(name);
+      await scene.arrivesLate(late.client, (call) => late.withdraw(name, call));
+      assert.equal((await bob.candidates(name)).length, 1);
     },
     { needs },
   ),
@@ -120,18 +201,3 @@ export const latenessCases = [
     { needs },
   ),
 ];
-
-/** Holds the request back until its caller has given it up, then delivers it. */
-async function arrivesLate(
-  scene: Scene,
-  actor: Actor,
-  send: (call: CallOptions) => Promise<unknown>,
-  meanwhile: () => Promise<void> = async () => undefined,
-): Promise<void> {
-  await scene.disturb('holdRequests', actor.client);
-  const verdict = await scene.unanswered(send(scene.call), scene.call.timeoutMs, 'a held request');
-  assert.equal(verdict, 'unknown', 'a request that is still on its way is not "not executed"');
-  await meanwhile();
-  await scene.subject.advance(1);
-  await scene.control('flushRequests')(actor.client);
-}

@@ -106,4 +106,87 @@ export const lostReplyCases = [
     },
     { needs },
   ),
+
+  defineCase(
+    'lost-replies/suspend',
+    'a suspension without a reply is in force; repeated, it is the same act with one line',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      await scene.disturb('loseReplies', operator.client);
+      await scene.unanswered(operator.suspend(name), scene.call.timeoutMs, 'suspend');
+      const current = await ann.isKeptOut(name);
+      assert.ok(current.state === 'suspended', `the name is "${current.state}"`);
+      await scene.recover(operator);
+      const answer = await operator.suspend(name);
+      assert.ok(answer.state === 'suspended');
+      assert.deepEqual(answer.suspension, current.suspension);
+      assert.equal((await operator.acts(name)).length, 1);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lost-replies/revoke',
+    'a revocation without a reply is in force; repeated, it is the same act with one line',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      const ttlMs = scene.ttlMs * 20;
+      const term = await ann.take(ann.request(name, { ttlMs }));
+      await scene.disturb('loseReplies', operator.client);
+      await scene.unanswered(operator.revoke(name), scene.call.timeoutMs, 'revoke');
+      const revoked = { outcome: 'not-yours', reason: 'revoked' };
+      assert.deepEqual(await ann.renew(name, term, { ttlMs }), revoked);
+      const { revocation } = await ann.readLease(name);
+      await scene.recover(operator);
+      const answer = await operator.revoke(name);
+      assert.ok(answer?.state === 'held');
+      assert.deepEqual(answer.revocation, revocation);
+      assert.equal((await operator.acts(name)).length, 1);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lost-replies/resume',
+    'a resumption without a reply is in force, and repeating it finds nothing to resume',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      await operator.suspend(name);
+      await scene.disturb('loseReplies', operator.client);
+      await scene.unanswered(operator.resume(name), scene.call.timeoutMs, 'resume');
+      const term = await ann.take(ann.request(name, { ttlMs: scene.ttlMs * 20 }));
+      await scene.recover(operator);
+      assert.equal(await operator.resume(name), false);
+      await ann.seesHeld(name, ann, term);
+    },
+    { needs },
+  ),
+
+  defineCase(
+    'lost-replies/enroll',
+    'an enrollment without a reply is one entry, and repeating it keeps its place',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const bob = await scene.actor('bob');
+      await scene.disturb('loseReplies', ann.client);
+      await scene.unanswered(ann.enroll(name), scene.call.timeoutMs, 'enroll');
+      await bob.enroll(name);
+      await scene.recover(ann);
+      const { position, duplicate } = await ann.enroll(name);
+      assert.deepEqual([position, duplicate], [0, false]);
+      const candidates = await bob.candidates(name);
+      assert.deepEqual(
+        candidates.map(({ id }) => id),
+        ['ann', 'bob'],
+      );
+    },
+    { needs },
+  ),
 ];

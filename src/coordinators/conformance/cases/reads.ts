@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { groupOf } from '../../names.js';
-import { termOf } from '../actor.js';
 import { defineCase } from '../case.js';
+import { termOf } from '../show.js';
 
 /** Segments that would mean something to a store, a path, a pattern or a script, if they were not encoded. */
 const oddSegments = [

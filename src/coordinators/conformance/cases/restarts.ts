@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Actor } from '../actor.js';
 import { defineCase, unlessSurviving } from '../case.js';
-import type { Scene } from '../scene.js';
 
 /** More names than milliseconds that a restart takes: a term of its own for each would run ahead of the clock. */
 const batchSize = 1_000;
@@ -19,7 +17,7 @@ export const restartCases = [
       const above = (await ann.take(scene.newName())) + 1_000_000;
       const term = await ann.take(ann.request(name, { ttlMs, above }));
       await scene.control('restartKeepingData')();
-      await reconnect(scene, ann, bob);
+      await scene.reconnected(ann.client, bob.client);
       await bob.isKeptOut(name);
       assert.deepEqual(await ann.renew(name, term, { ttlMs }), { outcome: 'renewed' });
       await ann.release(name, term);
@@ -50,7 +48,7 @@ export const restartCases = [
       // The clock is the floor, so more grants than milliseconds would outrun it; a restart takes longer than that.
       await scene.subject.advance(10);
       await scene.control('restartLosingData')();
-      await reconnect(scene, ann, bob);
+      await scene.reconnected(ann.client, bob.client);
       assert.equal((await ann.renew(name, stale)).outcome, 'not-yours');
       const next = await bob.take(name);
       assert.ok(next > stale, `term ${next} was granted after term ${stale} had been lost`);
@@ -79,7 +77,7 @@ export const restartCases = [
       }
       await scene.subject.advance(10);
       await scene.control('restartLosingData')();
-      await reconnect(scene, ann, bob);
+      await scene.reconnected(ann.client, bob.client);
       const next = await bob.take(requests[0]?.name ?? assert.fail());
       assert.ok(next > highest, `term ${next} was granted after term ${highest} had been lost`);
     },
@@ -100,7 +98,7 @@ export const restartCases = [
       await scene.control('loseTail')(async () => {
         lost = await ann.take(name);
       });
-      await reconnect(scene, ann, bob);
+      await scene.reconnected(ann.client, bob.client);
       const next = await bob.take(name);
       assert.ok(next > lost, `term ${next} was granted after term ${lost} had been lost`);
       const renewal = await ann.renew(name, lost);
@@ -113,17 +111,3 @@ export const restartCases = [
     },
   ),
 ];
-
-/** Clients may need a moment, and some failed calls, to find the store again. */
-async function reconnect(scene: Scene, ...actors: readonly Actor[]): Promise<void> {
-  const name = scene.newName();
-  for (const actor of actors) {
-    await scene.eventually('an answer after the restart', async () => {
-      const reading = actor.read(name).then(
-        () => true,
-        () => false,
-      );
-      return scene.subject.until(reading);
-    });
-  }
-}

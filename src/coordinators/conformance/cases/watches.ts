@@ -47,6 +47,42 @@ export const watchCases = [
   }),
 
   defineCase(
+    'watches/resume',
+    'the resumption of a suspended name wakes who watches the group',
+    async (scene) => {
+      const name = scene.newName();
+      const operator = await scene.operator();
+      const wakes = watch(await scene.actor('bob'), groupOf(name));
+      await scene.eventually('a wake after a resumption', async () => {
+        await operator.suspend(name);
+        await operator.resume(name);
+        await scene.subject.advance(scene.ttlMs / 20);
+        return wakes.names.length > 0;
+      });
+      wakes.stop();
+    },
+  ),
+
+  defineCase(
+    'watches/grant',
+    'the grant of a name with a history wakes who watches the group',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const wakes = watch(await scene.actor('bob'), groupOf(name));
+      let count = 0;
+      await scene.eventually('a wake after a grant', async () => {
+        // Never released, so that only the grant can be what wakes.
+        const next = scene.sibling(name, `name-${count++}`);
+        await ann.take(ann.request(next, { keepHistory: true, ttlMs: scene.ttlMs * 20 }));
+        await scene.subject.advance(scene.ttlMs / 20);
+        return wakes.names.length > 0;
+      });
+      wakes.stop();
+    },
+  ),
+
+  defineCase(
     'watches/stop',
     'after it was taken back a watch wakes nobody, and taking it back twice is harmless',
     async (scene) => {
