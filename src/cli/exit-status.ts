@@ -1,6 +1,8 @@
+import { constants } from 'node:os';
 import {
   OptionError,
   OutcomeUnknownError,
+  RecordCorruptError,
   StoreMisconfiguredError,
   StoreRefusedError,
   UnreachableError,
@@ -25,17 +27,16 @@ export const exitStatus = {
   lost: 76,
   /** Somebody said no: the person who was asked, or a name that may not be held. */
   refused: 77,
-  /** The store answers, but cannot keep what would be promised on it. */
+  /** The store answers, but cannot keep what would be promised on it, or holds what is not ours. */
   misconfigured: 78,
-  /** Ctrl-C: 128 and the number of the signal. */
-  interrupted: 130,
 } as const;
 
 export function exitStatusOf(error: unknown): number {
-  if (error instanceof InterruptedError) return exitStatus.interrupted;
+  if (error instanceof InterruptedError) return error.status;
   if (error instanceof OutputLostError) return exitStatus.outputLost;
-  if (error instanceof OptionError) return exitStatus.usage;
-  if (error instanceof StoreMisconfiguredError) return exitStatus.misconfigured;
+  if (error instanceof OptionError || error instanceof UsageError) return exitStatus.usage;
+  if (error instanceof StoreMisconfiguredError || error instanceof RecordCorruptError)
+    return exitStatus.misconfigured;
   if (
     error instanceof UnreachableError ||
     error instanceof OutcomeUnknownError ||
@@ -46,11 +47,23 @@ export function exitStatusOf(error: unknown): number {
   return exitStatus.internal;
 }
 
-/** A person or a supervisor asked us to stop. */
+/** A person or a supervisor asked us to stop, or whoever read the output has gone. */
 export class InterruptedError extends Error {
-  constructor(signal: string) {
-    super(`stopped by ${signal}`);
+  /** 128 and the number of the signal: 130 for Ctrl-C, 143 for SIGTERM. */
+  readonly status: number;
+
+  constructor(signal: NodeJS.Signals) {
+    super(`stopped by ${signal === 'SIGPIPE' ? 'a closed output' : signal}`);
     this.name = 'InterruptedError';
+    this.status = 128 + constants.signals[signal];
+  }
+}
+
+/** The command was not written as this situation needs it. The message says how. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageError';
   }
 }
 

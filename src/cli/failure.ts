@@ -1,4 +1,5 @@
 import { redactSecrets } from '../errors/index.js';
+import { visibleLines } from './display/visible.js';
 import { exitStatus, exitStatusOf, InterruptedError } from './exit-status.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
@@ -29,10 +30,10 @@ export function reportFailure(
 }
 
 function messageOf(error: unknown, status: number): string {
-  if (!(error instanceof Error)) return redactSecrets(String(error));
+  if (!(error instanceof Error)) return visibleLines(redactSecrets(String(error)));
   // A bug of ours is only found by where it happened; everything else says enough by itself.
   const text = status === exitStatus.internal ? (error.stack ?? error.message) : error.message;
-  return redactSecrets(text);
+  return visibleLines(redactSecrets(text));
 }
 
 function nextCommand(command: string, status: number, addresses: readonly string[]): string {

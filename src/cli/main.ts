@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addDemo } from './demo/command.js';
+import { visibleLines } from './display/visible.js';
 import { exitStatus } from './exit-status.js';
+import { addObservers } from './observe/command.js';
+import { addOperators } from './operate/command.js';
 import { commandRunner } from './run.js';
 import { addSelftest } from './selftest/command.js';
+import { addConfig } from './settings/command.js';
 import { terminal } from './terminal.js';
 import { packageVersion } from './version.js';
 import { hang } from './wrap.js';
@@ -23,10 +27,14 @@ const program = new Command('tenure')
   .addHelpText('after', help)
   .showHelpAfterError('(--help lists commands and options)')
   .configureOutput({
-    outputError: (text, write) => write(hang(text, terminal.noteColumns, '  ')),
+    outputError: (text, write) => write(hang(visibleLines(text), terminal.noteColumns, '  ')),
   })
   .exitOverride();
 const run = commandRunner(terminal);
+const wiring = { terminal, run };
+addObservers(program, wiring);
+addOperators(program, wiring);
+addConfig(program, wiring);
 addDemo(program, terminal, run);
 addSelftest(program, terminal, run);
 

@@ -21,7 +21,7 @@ export function commandRunner(terminal: Terminal): RunCommand {
   const stopping = new AbortController();
   let isRunning = false;
   onOutputLost((error) => {
-    if (error.code === 'EPIPE') return stopping.abort(new InterruptedError('a closed output'));
+    if (error.code === 'EPIPE') return stopping.abort(new InterruptedError('SIGPIPE'));
     if (stopping.signal.reason instanceof OutputLostError) return;
     const lost = new OutputLostError(error);
     stopping.abort(lost);
@@ -29,7 +29,7 @@ export function commandRunner(terminal: Terminal): RunCommand {
     if (!isRunning) process.exitCode = reportFailure(terminal, '', lost, []);
   });
   return async (command, targets, body) => {
-    const stop = (why: string) => stopping.abort(new InterruptedError(why));
+    const stop = (signal: NodeJS.Signals) => stopping.abort(new InterruptedError(signal));
     for (const signal of stopSignals) process.once(signal, stop);
     isRunning = true;
     try {

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
 
 type Format = Parameters<typeof styleText>[0];
@@ -10,6 +11,10 @@ export interface Terminal {
   note(line?: string): void;
   /** How many columns a note may take. */
   readonly noteColumns: number;
+  /** Whether somebody is there who can be asked. */
+  readonly isInteractive: boolean;
+  /** The line that is typed below a question; empty if there will be none. @throws the reason of the signal. */
+  ask(question: string, signal: AbortSignal): Promise<string>;
   /** Styled as long as a person looks at the answer: not into a file or pipe, and not under `NO_COLOR`. */
   style(format: Format, text: string): string;
 }
@@ -20,11 +25,30 @@ export const terminal: Terminal = {
   get noteColumns() {
     return process.stderr.columns || 80;
   },
+  get isInteractive() {
+    return process.stdin.isTTY && process.stderr.isTTY;
+  },
+  ask: readAnswer,
   style: (format, text) => (isStyled() ? styleText(format, text, { validateStream: false }) : text),
 };
 
 function isStyled(): boolean {
   return process.stdout.isTTY && process.stdout.hasColors();
+}
+
+/** Not by readline's own terminal mode: Ctrl-C stays a signal there. */
+async function readAnswer(question: string, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  process.stderr.write(question);
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once('line', resolve).once('close', () => resolve(''));
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  } finally {
+    lines.close();
+  }
 }
 
 /** The answer is data for a program, so what people read moves to the other stream. */

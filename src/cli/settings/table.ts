@@ -1,10 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { longestByBytes, validateHolderId, validateName } from '../../coordinators/index.js';
-import { notText } from '../../coordinators/names.js';
-import { OptionError } from '../../errors/index.js';
 import { defaultHolderId, defaultTtlMs } from '../../leases/options.js';
 import { type DurationLimits, parseDuration, writeDuration } from '../duration.js';
 import { addressOf, checkUrl, resolveUrlPath, urlForms } from '../store-url.js';
+import { checkWords } from '../words.js';
 import { defaultStorePath } from './places.js';
 import type { SettingDefinition } from './setting.js';
 
@@ -59,7 +58,7 @@ export const settingTable = {
     meaning: 'who does it, for the history',
     defaultInWords: 'user@host',
     defaultText: userAtHost,
-    parse: checkBy,
+    parse: (text, source) => checkWords(text, source, longestByBytes),
   }),
 };
 
@@ -97,11 +96,4 @@ function userName(): string {
   } catch {
     return `uid-${process.getuid?.() ?? 'unknown'}`;
   }
-}
-
-function checkBy(text: string, source: string): string {
-  if (text.trim() !== '' && Buffer.byteLength(text) <= longestByBytes && !notText.test(text))
-    return text;
-  const remedy = `use 1 to ${longestByBytes} bytes of text without control characters`;
-  throw new OptionError(source, text, 'does not say who', remedy);
 }

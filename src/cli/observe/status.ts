@@ -1,0 +1,95 @@
+import type { LeaseRecord } from '../../coordinators/index.js';
+import { heldForMs, recordAsJson, sayAct, sayRemaining } from '../display/record.js';
+import { printTable } from '../display/table.js';
+import { jsonText, visible } from '../display/visible.js';
+import { sayDuration } from '../duration.js';
+import type { Session } from '../session.js';
+import { lookAt, type Sight } from './target.js';
+
+export type StatusFormat = 'text' | 'wide' | 'json';
+
+/** Prints what stands under each of the targets, or in the root group. */
+export async function status(
+  session: Session,
+  targets: readonly string[],
+  format: StatusFormat,
+): Promise<boolean> {
+  const sight = await lookAtAll(session, targets);
+  if (format === 'json') printJson(session, sight);
+  else printText(session, sight, format);
+  return true;
+}
+
+async function lookAtAll(session: Session, targets: readonly string[]): Promise<Sight> {
+  if (targets.length === 0) return await lookAt(session, undefined);
+  const sights = await Promise.all(targets.map((target) => lookAt(session, target)));
+  return new Map(sights.flatMap((sight) => [...sight]));
+}
+
+function printJson({ terminal, address, namespace }: Session, sight: Sight): void {
+  const names = [...sight].map(([name, record]) => recordAsJson(name, record));
+  terminal.print(jsonText({ store: address, namespace, names }, 2));
+}
+
+function printText(
+  { terminal, address, namespace }: Session,
+  sight: Sight,
+  format: StatusFormat,
+): void {
+  if (sight.size === 0) {
+    terminal.note(`nothing stands in the root group of namespace ${visible(namespace)}`);
+    terminal.note(`  at:   ${visible(address)}`);
+    terminal.note('  next: tenure status GROUP, for names such as GROUP/NAME');
+    return;
+  }
+  const isWide = format === 'wide';
+  const headers = ['NAME', 'STATE', 'HOLDER', 'TERM', 'HELD FOR', 'LEFT'];
+  if (isWide) headers.push('TTL', 'LOCK-DELAY', 'METADATA');
+  headers.push('NOTE');
+  const rows = [...sight].map(([name, record]) => {
+    const row = [visible(name), record?.state ?? 'free', ...narrow(record)];
+    return [...row, ...(isWide ? beyond(record) : []), remark(record)];
+  });
+  printTable(terminal, headers, rows);
+}
+
+function narrow(record: LeaseRecord | undefined): string[] {
+  const left = sayRemaining(record);
+  switch (record?.state) {
+    case undefined:
+      return ['-', '', '', left];
+    case 'held': {
+      const { holder, term } = record;
+      return [visible(holder.id), `${term}`, sayDuration(heldForMs(record)), left];
+    }
+    case 'suspended':
+      return ['-', '', '', left];
+    case 'reserved':
+    case 'lock-delay':
+      return ['-', `${record.term}`, '', left];
+  }
+}
+
+function beyond(record: LeaseRecord | undefined): string[] {
+  if (record?.state !== 'held') return ['', '', ''];
+  const { ttlMs, graceMs, metadata } = record;
+  const lockDelay = graceMs === 0 ? '' : sayDuration(graceMs);
+  return [sayDuration(ttlMs), lockDelay, visible(metadata ?? '')];
+}
+
+function remark(record: LeaseRecord | undefined): string {
+  switch (record?.state) {
+    case undefined:
+    case 'lock-delay':
+      return '';
+    case 'reserved':
+      return `for ${visible(record.to)}`;
+    case 'held':
+      return record.revocation === undefined ? '' : `revoked ${sayAct(record.revocation)}`;
+    case 'suspended': {
+      const { suspension, ending } = record;
+      const last = ending === undefined ? '' : `${visible(ending.holder.id)} may still believe; `;
+      return `${last}${sayAct(suspension)}`;
+    }
+  }
+}

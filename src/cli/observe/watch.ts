@@ -1,0 +1,50 @@
+import { redactSecrets } from '../../errors/index.js';
+import { sayInstant } from '../display/instant.js';
+import { recordAsJson, sayRecord, sayRemaining } from '../display/record.js';
+import { jsonText, visible } from '../display/visible.js';
+import type { Session } from '../session.js';
+import { type Change, watchChanges } from './lookout.js';
+
+export type WatchFormat = 'text' | 'jsonl';
+
+/** Prints a line for all that stands there, then one per change, until somebody stops it; that is its good end. */
+export async function watch(
+  session: Session,
+  target: string | undefined,
+  format: WatchFormat,
+): Promise<boolean> {
+  const { terminal, runtime } = session;
+  const line = format === 'jsonl' ? changeAsJson : sayChange;
+  await watchChanges(session, target, (change) =>
+    terminal.print(line(change, runtime.now().wallMs)),
+  );
+  return true;
+}
+
+function sayChange(change: Change, nowMs: number): string {
+  const at = sayInstant(nowMs);
+  switch (change.kind) {
+    case 'unsure':
+      return `${at}  unsure: ${visible(redactSecrets(change.error.message))}`;
+    case 'sure':
+      return `${at}  the store answers again`;
+    case 'record': {
+      const left = sayRemaining(change.record);
+      const until = left === '' ? '' : `, ${left} left`;
+      return `${at}  ${visible(change.name)}  ${sayRecord(change.record)}${until}`;
+    }
+  }
+}
+
+/** `seenAtMs` is Unix time by this machine's clock; what stands in a record is by the store's. */
+function changeAsJson(change: Change, nowMs: number): string {
+  const seenAtMs = Math.round(nowMs);
+  switch (change.kind) {
+    case 'unsure':
+      return jsonText({ seenAtMs, state: 'unsure', why: redactSecrets(change.error.message) });
+    case 'sure':
+      return jsonText({ seenAtMs, state: 'sure' });
+    case 'record':
+      return jsonText({ seenAtMs, ...recordAsJson(change.name, change.record) });
+  }
+}
