@@ -15,7 +15,6 @@ import {
 } from './machine.js';
 import { type ResolvedTiming, validateHandoff } from './options.js';
 import type { Wanted } from './particulars.js';
-import type { Renewable } from './renewal.js';
 import { follow, type LedLife } from './thread/led-life.js';
 
 /** What a lease needs from the `Leases` it came from. */
@@ -51,7 +50,7 @@ export interface LeaseGrant {
  * lease alone is not mutual exclusion: a frozen owner may believe for a moment after it wakes. Take `term` along on
  * every write and let a fence refuse the stale one.
  */
-export class Lease implements AsyncDisposable, Renewable {
+export class Lease implements AsyncDisposable {
   readonly name: string;
   readonly holder: Holder;
   /** The fencing token: a safe integer, higher for every later owner of this name. Constant for this lease. */
