@@ -37,7 +37,7 @@ export function acquireAll(
   if (nextTerm(ledger.lastTerm, wallMs, highestAbove(requests)) > highestTerm) {
     throw new StoreRefusedError(
       'TERMS_EXHAUSTED',
-      `no term is left after ${ledger.lastTerm}: an absurd "above" or clock took them. Use a new ledger.`,
+      `no term is left after ${ledger.lastTerm}: an absurd "above" or clock took them. Use a new store.`,
     );
   }
   const term = nextTerm(ledger.lastTerm, wallMs, highestAbove(free));

@@ -1,0 +1,19 @@
+import { replacing, type WrongCoordinator } from './wrong.js';
+
+/** The holder is asked to go and never hears of it. */
+export const renewsRevoked: WrongCoordinator = {
+  mistake: 'renews a lease that an operator has revoked',
+  rejectedBy: 'revocations/not-renewed',
+  wrap: (honest, store) =>
+    replacing(honest, {
+      renew: (requests, call) => {
+        for (const { name } of requests) {
+          const record = store.records.get(name);
+          if (record?.kind === 'lease') {
+            store.records.set(name, { ...record, revocation: undefined });
+          }
+        }
+        return honest.renew(requests, call);
+      },
+    }),
+};
