@@ -81,7 +81,8 @@ export class Membership {
    */
   async register(signal: AbortSignal): Promise<void> {
     const record = await this.#leases.read(this.#name);
-    const waitMs = record === undefined ? 0 : record.remainingMs + expirySlackMs;
+    const isPassing = record !== undefined && record.state !== 'suspended';
+    const waitMs = isPassing ? record.remainingMs + expirySlackMs : 0;
     const metadata = this.#metadata;
     const lease = await this.#leases.acquire(this.#name, { waitMs, metadata, signal });
     if (lease === undefined) throw new MemberIdTakenError(this.#group, this.id);

@@ -144,11 +144,11 @@ export class Planner {
     if (!this.#isLeaving && !this.#mayClaim) return [];
     return fleet.shards
       .filter(({ shard, record }) => {
-        if (!this.ownership.mayClaim(shard) || record?.state === 'held') return false;
-        if (record !== undefined && !this.#membership.isSelf(record.to)) return false;
-        return this.#isLeaving
-          ? record !== undefined
-          : this.#membership.isSelf(this.#targets.get(shard));
+        if (!this.ownership.mayClaim(shard)) return false;
+        const isFree = record === undefined;
+        const isForSelf = record?.state === 'reserved' && this.#membership.isSelf(record.to);
+        if (!isFree && !isForSelf) return false;
+        return this.#isLeaving ? isForSelf : this.#membership.isSelf(this.#targets.get(shard));
       })
       .map(({ shard }) => shard);
   }

@@ -20,7 +20,8 @@ describe('the shards of a worker that is gone', () => {
     const shard = process.worker.owned[0]?.shard ?? 0;
     const reading = fleet.observer.read([shardLeaseName(group, shard)], { timeoutMs: 1000 });
     await fleet.runtime.settle();
-    return (await reading)[0]?.remainingMs ?? 0;
+    const [record] = await reading;
+    return record?.state === 'held' ? record.remainingMs : 0;
   }
 
   it.each([

@@ -19,10 +19,14 @@ describe('telling a takeover from a shard that was given back', () => {
       name: 'g/shards/3',
       holder,
       term: 7,
+      leaseId: '0'.repeat(32),
       ttlMs: 1000,
       remainingMs,
       grantedAtMs: 0,
+      renewedAtMs: 0,
       metadata: undefined,
+      graceMs: 0,
+      revocation: undefined,
     });
 
   it('knows the previous owner and how long nobody owned the shard', async () => {
