@@ -9,6 +9,12 @@ import { withDeadline } from './deadline.js';
 import type { Lease } from './lease.js';
 import { TurnBatch } from './turn-batch.js';
 
+/** A lease, and the holder id that is to have its name next. */
+export interface Gift {
+  readonly lease: Lease;
+  readonly to: string;
+}
+
 /**
  * What still has to be said to the store after a lease has ended, or an acquisition came to nothing.
  *
@@ -27,6 +33,27 @@ export class Afterlife {
   constructor(runtime: Runtime, coordinator: Coordinator) {
     this.#runtime = runtime;
     this.#coordinator = coordinator;
+  }
+
+  /** Ends and releases those that have not ended yet, in one request. */
+  async giveBack(
+    leases: readonly Lease[],
+    reason: 'released' | 'shutdown',
+    timeoutMs: number,
+  ): Promise<void> {
+    const alive = leases.filter((lease) => lease.endReason === undefined);
+    for (const lease of alive) lease.apply({ type: 'released', reason });
+    await this.release(alive.map(releaseOf), timeoutMs);
+  }
+
+  /** Ends those that have not ended yet, and gives each to its successor in one request; which of all are confirmed. */
+  async giveAway(gifts: readonly Gift[], reserveMs: number, timeoutMs: number): Promise<boolean[]> {
+    const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
+    for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
+    const requests = alive.map(({ lease, to }) => handoffOf(lease, to, reserveMs));
+    const answers = await this.handoff(requests, timeoutMs);
+    const confirmed = new Set(alive.filter((_, index) => answers[index]));
+    return gifts.map((gift) => confirmed.has(gift));
   }
 
   /** As {@link release}; what is released in one turn travels in one request. */

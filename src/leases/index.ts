@@ -1,5 +1,6 @@
 export type { AcquireOutcome } from './acquisition.js';
 export type { EndReason } from './end-reason.js';
+export type { Enrollment, EnrollOptions } from './enrollment.js';
 export type { Lease } from './lease.js';
 export { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 export {
@@ -12,4 +13,4 @@ export { defaultTtlMs, type LeaseTiming, type ResolvedTiming, resolveTiming } fr
 export type { AcquireOptions, Particulars } from './particulars.js';
 export type { RenewalReport } from './renewer.js';
 export type { RenewalOptions } from './thread/options.js';
-export type { WaitOptions } from './waiter.js';
+export type { WaitOptions } from './waits.js';

@@ -1,18 +1,13 @@
-import {
-  type Coordinator,
-  groupOf,
-  Holder,
-  type LeaseRecord,
-  validateName,
-} from '../coordinators/index.js';
+import { type Coordinator, Holder, type LeaseRecord, validateName } from '../coordinators/index.js';
 import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
-import { ClosedError, OptionError } from '../errors/index.js';
+import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { type AcquireOutcome, Acquisition } from './acquisition.js';
-import { Afterlife, handoffOf, releaseOf } from './afterlife.js';
+import { Afterlife, type Gift, handoffOf, releaseOf } from './afterlife.js';
 import type { EndReason } from './end-reason.js';
+import type { Enrollment, EnrollOptions } from './enrollment.js';
 import { Lease, type LeaseGrant, type LeaseHost } from './lease.js';
 import type { Doubt } from './machine.js';
 import {
@@ -27,9 +22,10 @@ import { type AcquireOptions, particularsOf } from './particulars.js';
 import type { Renewal } from './renewal.js';
 import type { RenewalReport } from './renewer.js';
 import { Renewers } from './renewers.js';
+import { Roster } from './roster.js';
 import { type RenewalOptions, resolveRenewal } from './thread/options.js';
 import { ThreadRenewal } from './thread/thread-renewal.js';
-import { requireWaitOptions, Waiter, type WaitOptions } from './waiter.js';
+import { requireWaitOptions, type WaitOptions, Waits } from './waits.js';
 
 export interface LeasesOptions extends LeaseTiming, RenewalOptions {
   /**
@@ -49,6 +45,11 @@ export interface LeaseEvents {
   lost: { readonly lease: Lease; readonly reason: EndReason };
   released: { readonly lease: Lease; readonly reason: EndReason };
   renewal: RenewalReport;
+  /**
+   * Another live process is a candidate for the name under this process's id: give each an id of its own. At most once
+   * a minute for each name.
+   */
+  duplicate: { readonly name: string; readonly id: string };
 }
 
 /**
@@ -67,7 +68,8 @@ export class Leases implements AsyncDisposable {
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
   readonly #host: LeaseHost;
-  readonly #waiters = new Set<Waiter>();
+  readonly #roster: Roster;
+  readonly #waits: Waits;
   #closing: Promise<void> | undefined;
 
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
@@ -88,6 +90,19 @@ export class Leases implements AsyncDisposable {
       ready: (timing) => this.#renewal.ready?.(timing),
       adopt: (grant) => this.#adopt(grant),
     });
+    this.#roster = new Roster({
+      runtime: this.runtime,
+      coordinator,
+      holder: this.holder,
+      onDuplicate: (name) => this.#emitter.emit('duplicate', { name, id: this.holder.id }),
+    });
+    this.#waits = new Waits({
+      runtime: this.runtime,
+      holderId: this.holder.id,
+      roster: this.#roster,
+      attempt: (name, wanted) => this.#acquireOne(name, wanted),
+      confirm: (lease) => this.#confirm(lease),
+    });
     this.#host = this.#createHost();
     this.#renewal = this.#createRenewal(options);
   }
@@ -102,7 +117,11 @@ export class Leases implements AsyncDisposable {
   }
 
   /**
-   * Acquires a name, waiting up to `waitMs` for it to become free; `undefined` if somebody else holds it until then.
+   * Acquires a name, waiting up to `waitMs` for it to become free; `undefined` if somebody else holds it until then, or
+   * nobody may.
+   *
+   * Whoever waits stands in the name's queue (see {@link enroll}): when it becomes free, the first in it are called and
+   * the others are not.
    *
    * @throws {OptionError} for a bad name or timing. {@link UnreachableError}, {@link OutcomeUnknownError},
    * {@link StoreRefusedError}, {@link StoreMisconfiguredError} if the store gave no usable answer; while waiting these
@@ -111,10 +130,10 @@ export class Leases implements AsyncDisposable {
   async acquire(name: string, options: WaitOptions = {}): Promise<Lease | undefined> {
     requireWaitOptions(options);
     options.signal?.throwIfAborted();
-    const waitMs = options.waitMs ?? 0;
-    if (!(typeof waitMs === 'number' && waitMs >= 0))
-      throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
-    if (waitMs > 0) return this.#wait(name, options, waitMs);
+    if ((options.waitMs ?? 0) > 0) {
+      const timing = refineTiming(this.timing, options, this.coordinator.promises);
+      return this.#waits.run(name, options, timing);
+    }
     const lease = await this.#tryOne(name, options);
     if (options.signal?.aborted) await lease?.release();
     options.signal?.throwIfAborted();
@@ -148,7 +167,7 @@ export class Leases implements AsyncDisposable {
   async releaseMany(leases: readonly Lease[]): Promise<void> {
     requireArray('leases', leases, 'pass a list of leases');
     for (const lease of leases) requireInstance('leases', lease, Lease);
-    await this.#giveBack(leases, 'released');
+    await this.#afterlife.giveBack(leases, 'released', this.timing.attemptTimeoutMs);
   }
 
   /**
@@ -157,21 +176,13 @@ export class Leases implements AsyncDisposable {
    *
    * @throws {OptionError} for a lease, an id or a duration that is none; all leases go on. Never throws otherwise.
    */
-  async handoffMany(
-    gifts: readonly { readonly lease: Lease; readonly to: string }[],
-    reserveMs = this.timing.ttlMs,
-  ): Promise<boolean[]> {
+  async handoffMany(gifts: readonly Gift[], reserveMs = this.timing.ttlMs): Promise<boolean[]> {
     for (const gift of requireArray('gifts', gifts, 'pass a list of { lease, to }')) {
       const { lease, to } = requireObject('gifts', gift, 'pass a list of { lease, to }');
       requireInstance('gifts', lease, Lease);
       validateHandoff(to, reserveMs);
     }
-    const alive = gifts.filter(({ lease }) => lease.endReason === undefined);
-    for (const { lease } of alive) lease.apply({ type: 'released', reason: 'handed-off' });
-    const requests = alive.map(({ lease, to }) => handoffOf(lease, to, reserveMs));
-    const answers = await this.#afterlife.handoff(requests, this.timing.attemptTimeoutMs);
-    const confirmed = new Set(alive.filter((_, index) => answers[index]));
-    return gifts.map((gift) => confirmed.has(gift));
+    return this.#afterlife.giveAway(gifts, reserveMs, this.timing.attemptTimeoutMs);
   }
 
   /** What is stored under a name now: who holds it, in which term, for how long; `undefined` if it is free. */
@@ -181,6 +192,17 @@ export class Leases implements AsyncDisposable {
       timeoutMs: this.timing.attemptTimeoutMs,
     });
     return record;
+  }
+
+  /**
+   * Enters this process among the candidates of a name, until the enrollment is withdrawn or this is closed. Others see it
+   * there; it is granted nothing. One who `acquire`s with `waitMs` is entered without this, for as long as it waits.
+   *
+   * @throws {OptionError} for a bad name or what a store would refuse. {@link ClosedError} after close.
+   */
+  enroll(name: string, options: EnrollOptions): Enrollment {
+    if (this.#closing !== undefined) throw new ClosedError('the set of leases');
+    return this.#roster.enroll(name, options, this.timing);
   }
 
   /**
@@ -197,18 +219,15 @@ export class Leases implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters) waiter.wake();
-    await this.#giveBack(this.live, 'shutdown');
+    this.#waits.end(new ClosedError('the set of leases'));
+    await Promise.all([
+      this.#roster.close(),
+      this.#afterlife.giveBack(this.live, 'shutdown', this.timing.attemptTimeoutMs),
+    ]);
     await this.#renewal.close();
     // A grant that is still on its way is given back as soon as it is here.
     await this.#acquisition.settled();
     await this.#afterlife.close();
-  }
-
-  async #giveBack(leases: readonly Lease[], reason: 'released' | 'shutdown'): Promise<void> {
-    const alive = leases.filter((lease) => lease.endReason === undefined);
-    for (const lease of alive) lease.apply({ type: 'released', reason });
-    await this.#afterlife.release(alive.map(releaseOf), this.timing.attemptTimeoutMs);
   }
 
   async #tryOne(name: string, options: AcquireOptions): Promise<Lease | undefined> {
@@ -225,29 +244,6 @@ export class Leases implements AsyncDisposable {
       wanted,
       refineTiming(this.timing, options, this.coordinator.promises),
     );
-  }
-
-  async #wait(name: string, options: WaitOptions, waitMs: number): Promise<Lease | undefined> {
-    const waiter = this.#waiter(name, options);
-    this.#waiters.add(waiter);
-    try {
-      return await waiter.run(waitMs, options.signal);
-    } finally {
-      this.#waiters.delete(waiter);
-    }
-  }
-
-  #waiter(name: string, options: WaitOptions): Waiter {
-    validateName(name);
-    const timing = refineTiming(this.timing, options, this.coordinator.promises);
-    return new Waiter({
-      runtime: this.runtime,
-      pollMs: timing.renewEveryMs,
-      watch: (wake) =>
-        this.coordinator.watch(groupOf(name), (woken) => (woken ?? name) === name && wake()),
-      attempt: () => this.#acquireOne(name, options),
-      confirm: (lease) => this.#confirm(lease),
-    });
   }
 
   /** After a wait, one read decides: the record is there, and it is this holder's, in this term. */
@@ -303,7 +299,17 @@ export class Leases implements AsyncDisposable {
 }
 
 function requireCoordinator(coordinator: Coordinator): void {
-  const methods = ['acquire', 'renew', 'release', 'handoff', 'read', 'watch', 'onConnectionLost'];
+  const methods = [
+    'acquire',
+    'renew',
+    'release',
+    'handoff',
+    'read',
+    'enroll',
+    'withdraw',
+    'onCalled',
+    'onConnectionLost',
+  ];
   const remedy = 'pass what memoryCoordinator() or redisCoordinator(url) returns';
   requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
   requireObject('coordinator.promises', coordinator.promises, remedy);

@@ -251,29 +251,6 @@ describe('waiting', () => {
     expect(store.records.get('payments')).toBeDefined();
   });
 
-  it('stops watching when it ends', async () => {
-    const { process, runtime, store } = createFixture();
-    await process('a').leases.acquire('payments');
-    const inner = memoryCoordinator(store, { runtime });
-    let watches = 0;
-    const coordinator = override(inner, {
-      watch: (group, wake) => {
-        const unwatch = inner.watch(group, wake);
-        watches += 1;
-        return () => {
-          watches -= 1;
-          unwatch();
-        };
-      },
-    });
-    const waiting = new Leases(coordinator, { id: 'b', runtime }).acquire('payments', {
-      waitMs: 1_000,
-    });
-    expect(watches).toBe(1);
-    await runtime.advanceUntil(waiting);
-    expect(watches).toBe(0);
-  });
-
   it('aborted while a grant is on its way gives it back', async () => {
     for (const waitMs of [0, 60_000]) {
       const { process, runtime } = createFixture();

@@ -1,0 +1,106 @@
+import { checkPreference } from '../coordinators/requests.js';
+import { requireMethods, requireObject } from '../errors/checks.js';
+import { OptionError, type TenureError } from '../errors/index.js';
+import { Emitter } from '../events/index.js';
+import type { Runtime } from '../time/index.js';
+import type { AcquireOutcome } from './acquisition.js';
+import type { Lease } from './lease.js';
+import type { ResolvedTiming } from './options.js';
+import type { AcquireOptions } from './particulars.js';
+import type { Roster } from './roster.js';
+import { Waiting } from './waiting.js';
+
+export interface WaitOptions extends AcquireOptions {
+  /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
+  readonly waitMs?: number;
+  /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  readonly signal?: AbortSignal;
+  /**
+   * Among those who wait for the name, who prefers most is called first, and among equals who has waited longest.
+   * Integer, 0 to 99; default 0. It gives a better place in the queue, no right: nobody who holds the name loses it.
+   */
+  readonly preference?: number;
+  /**
+   * Told of each error of the store that is tried again while waiting; the next try is in `retryInMs`, or before, if
+   * something is heard meanwhile. What it throws is a process warning.
+   */
+  readonly onRetry?: (error: TenureError, retryInMs: number) => void;
+}
+
+export interface WaitsOptions {
+  readonly runtime: Runtime;
+  readonly holderId: string;
+  readonly roster: Roster;
+  readonly attempt: (name: string, options: AcquireOptions) => Promise<AcquireOutcome>;
+  readonly confirm: (lease: Lease) => Promise<boolean>;
+}
+
+/** Everybody in this process who waits for a name. */
+export class Waits {
+  readonly #options: WaitsOptions;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(options: WaitsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws as {@link Waiting.run}; the signal's reason if it aborts. */
+  async run(
+    name: string,
+    options: WaitOptions,
+    timing: ResolvedTiming,
+  ): Promise<Lease | undefined> {
+    const { signal, waitMs = 0 } = options;
+    const waiting = this.#create(name, options, timing);
+    const abort = () => waiting.end(signal?.reason);
+    this.#waiting.add(waiting);
+    signal?.addEventListener('abort', abort);
+    try {
+      return await waiting.run(waitMs);
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      this.#waiting.delete(waiting);
+    }
+  }
+
+  /** Each of them rejects with `reason`. */
+  end(reason: Error): void {
+    for (const waiting of this.#waiting) waiting.end(reason);
+  }
+
+  #create(name: string, options: WaitOptions, timing: ResolvedTiming): Waiting {
+    const { runtime, holderId, roster, attempt, confirm } = this.#options;
+    const { preference = 0, metadata, onRetry } = options;
+    // Isolated: what a listener of the user's throws must not end the wait.
+    const retries = new Emitter<{ retry: [error: TenureError, retryInMs: number] }>();
+    if (onRetry !== undefined) retries.on('retry', (retry) => onRetry(...retry));
+    const asked = {
+      standing: 'waiting',
+      preference,
+      ...(metadata !== undefined && { metadata }),
+    } as const;
+    return new Waiting({
+      runtime,
+      holderId,
+      longestPauseMs: timing.renewEveryMs,
+      attempt: () => attempt(name, options),
+      enroll: (listener) => roster.enroll(name, asked, timing, listener),
+      onRetry: (...retry) => retries.emit('retry', retry),
+      confirm,
+    });
+  }
+}
+
+/** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
+export function requireWaitOptions(options: WaitOptions): void {
+  const { waitMs, signal, preference, onRetry } = requireObject('options', options);
+  if (waitMs !== undefined && !(typeof waitMs === 'number' && waitMs >= 0))
+    throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
+  if (preference !== undefined) checkPreference(preference);
+  if (onRetry !== undefined && typeof onRetry !== 'function')
+    throw new OptionError('onRetry', onRetry, 'is not a function', 'pass one, or leave it out');
+  if (signal === undefined) return;
+  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
+  const remedy = 'pass the signal of an AbortController, or leave it out';
+  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
+}
