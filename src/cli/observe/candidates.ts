@@ -1,6 +1,5 @@
-import type { Candidate, LeaseRecord } from '../../coordinators/index.js';
+import { type ElectionCandidate, withLeader } from '../../elections/candidates.js';
 import { sayInstant } from '../display/instant.js';
-import { metadataAsJson } from '../display/record.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
@@ -13,13 +12,13 @@ export async function candidates(
   format: 'text' | 'json',
 ): Promise<boolean> {
   const { coordinator, terminal, address, namespace } = session;
-  const [[record], found] = await Promise.all([
+  const [[record], entries] = await Promise.all([
     coordinator.read([name], call),
     coordinator.candidates(name, call),
   ]);
+  const found = withLeader(entries, record);
   if (format === 'json') {
-    const entries = found.map((candidate, index) => asJson(candidate, index, record));
-    terminal.print(jsonText({ store: address, namespace, name, candidates: entries }, 2));
+    terminal.print(jsonText({ store: address, namespace, name, candidates: found.map(asJson) }, 2));
     return true;
   }
   if (found.length === 0) {
@@ -27,43 +26,34 @@ export async function candidates(
     return true;
   }
   const headers = ['PLACE', 'ID', 'STANDING', 'PREFERENCE', 'SINCE', 'LEFT', 'METADATA'];
-  printTable(
-    terminal,
-    headers,
-    found.map((candidate, index) => asRow(candidate, index, record)),
-  );
+  printTable(terminal, headers, found.map(asRow));
   return true;
 }
 
-/** Whether this candidate holds the name now: the same incarnation, not only the same id. */
-export function leads(candidate: Candidate, record: LeaseRecord | undefined): boolean {
-  return record?.state === 'held' && record.holder.digest === candidate.digest;
-}
-
-function asRow(candidate: Candidate, index: number, record: LeaseRecord | undefined): string[] {
-  const { id, standing, preference, sinceMs, remainingMs, metadata } = candidate;
+function asRow(candidate: ElectionCandidate, index: number): string[] {
+  const { id, standing, leads, preference, sinceMs, remainingMs, metadata } = candidate;
   return [
     standing === 'waiting' ? `${index + 1}` : '-',
     visible(id),
-    leads(candidate, record) ? 'leads' : standing,
+    leads ? 'leads' : standing,
     `${preference}`,
     sayInstant(sinceMs),
     sayDuration(remainingMs),
-    visible(metadata ?? ''),
+    metadata === undefined ? '' : visible(JSON.stringify(metadata)),
   ];
 }
 
-function asJson(candidate: Candidate, index: number, record: LeaseRecord | undefined): object {
-  const { id, digest, standing, preference, sinceMs, remainingMs, metadata } = candidate;
+function asJson(candidate: ElectionCandidate, index: number): object {
+  const { id, digest, standing, leads, preference, sinceMs, remainingMs, metadata } = candidate;
   return {
     position: standing === 'waiting' ? index : null,
     id,
     digest,
     standing,
-    leads: leads(candidate, record),
+    leads,
     preference,
     sinceMs,
     remainingMs: Math.round(remainingMs),
-    metadata: metadataAsJson(metadata),
+    metadata: metadata ?? null,
   };
 }

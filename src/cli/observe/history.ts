@@ -1,4 +1,5 @@
-import { type HistoryEntry, historyCount, type TermEntry } from '../../coordinators/index.js';
+import { historyCount, type TermEntry } from '../../coordinators/index.js';
+import { type ElectionHistoryEntry, withVacancies } from '../../elections/history.js';
 import { sayInstant } from '../display/instant.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
@@ -12,9 +13,9 @@ export async function history(
   format: 'text' | 'json',
 ): Promise<boolean> {
   const { coordinator, terminal, address, namespace } = session;
-  const entries = await coordinator.history(name, call);
+  const entries = withVacancies(await coordinator.history(name, call));
   if (format === 'json') {
-    const asJson = entries.map((entry, index) => entryAsJson(entry, vacantMs(entries, index)));
+    const asJson = entries.map(entryAsJson);
     terminal.print(jsonText({ store: address, namespace, name, entries: asJson }, 2));
     return true;
   }
@@ -23,25 +24,12 @@ export async function history(
     terminal.note('  it holds the terms of elections and the acts of operators, no others');
     return true;
   }
-  printTable(
-    terminal,
-    ['AT', 'WHAT', 'WHO', 'LASTED', 'VACANT', 'END'],
-    entries.map((entry, index) => asRow(entry, vacantMs(entries, index))),
-  );
+  printTable(terminal, ['AT', 'WHAT', 'WHO', 'LASTED', 'VACANT', 'END'], entries.map(asRow));
   if (entries.length >= historyCount) terminal.note(`only the last ${historyCount} lines are kept`);
   return true;
 }
 
-/** How long nobody held the name before this term; `undefined` if the term before it is not known, or has no end. */
-export function vacantMs(entries: readonly HistoryEntry[], index: number): number | undefined {
-  const entry = entries[index];
-  if (entry?.kind !== 'term') return undefined;
-  const before = entries.slice(0, index).findLast((earlier) => earlier.kind === 'term');
-  if (before?.endedAtMs === undefined) return undefined;
-  return Math.max(0, entry.grantedAtMs - before.endedAtMs);
-}
-
-function asRow(entry: HistoryEntry, vacant: number | undefined): string[] {
+function asRow(entry: ElectionHistoryEntry): string[] {
   if (entry.kind === 'act') {
     const { act, atMs, by, reason, to } = entry;
     const successor = to === undefined ? '' : ` for ${visible(to)}`;
@@ -52,7 +40,7 @@ function asRow(entry: HistoryEntry, vacant: number | undefined): string[] {
     `term ${entry.term}`,
     visible(entry.holderId),
     lasted(entry),
-    vacant === undefined ? '-' : sayDuration(vacant),
+    entry.vacantMs === undefined ? '-' : sayDuration(entry.vacantMs),
     visible(entry.endReason ?? 'goes on'),
   ];
 }
@@ -61,7 +49,7 @@ function lasted({ grantedAtMs, endedAtMs }: TermEntry): string {
   return endedAtMs === undefined ? '-' : sayDuration(endedAtMs - grantedAtMs);
 }
 
-function entryAsJson(entry: HistoryEntry, vacant: number | undefined): object {
+function entryAsJson(entry: ElectionHistoryEntry): object {
   if (entry.kind === 'act') {
     const { act, by, reason, atMs, to } = entry;
     return { kind: 'act', act, by, reason, atMs, to: to ?? null };
@@ -74,6 +62,6 @@ function entryAsJson(entry: HistoryEntry, vacant: number | undefined): object {
     grantedAtMs,
     endedAtMs: endedAtMs ?? null,
     endReason: endReason ?? null,
-    vacantMs: vacant ?? null,
+    vacantMs: entry.vacantMs ?? null,
   };
 }

@@ -2,23 +2,27 @@ import { redactSecrets } from '../../errors/index.js';
 import { sayInstant } from '../display/instant.js';
 import { recordAsJson, sayRecord, sayRemaining } from '../display/record.js';
 import { jsonText, visible } from '../display/visible.js';
+import { exitStatusOf } from '../exit-status.js';
 import type { Session } from '../session.js';
 import { type Change, watchChanges } from './lookout.js';
 
 export type WatchFormat = 'text' | 'jsonl';
 
-/** Prints a line for all that stands there, then one per change, until somebody stops it; that is its good end. */
+/**
+ * Prints a line for all that stands there, then one per change, until somebody stops it. Answers with the exit status of
+ * that, and says nothing about it: it is how this ends.
+ */
 export async function watch(
   session: Session,
   target: string | undefined,
   format: WatchFormat,
-): Promise<boolean> {
+): Promise<number> {
   const { terminal, runtime } = session;
   const line = format === 'jsonl' ? changeAsJson : sayChange;
   await watchChanges(session, target, (change) =>
     terminal.print(line(change, runtime.now().wallMs)),
   );
-  return true;
+  return exitStatusOf(session.signal.reason);
 }
 
 function sayChange(change: Change, nowMs: number): string {

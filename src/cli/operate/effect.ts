@@ -18,7 +18,7 @@ export interface Deadline {
 
 /**
  * Performs the act, again and again while the store does not answer and nothing shows that it was done; an emergency is
- * when a store is hard to reach. Answers with what stood there then.
+ * when a store is hard to reach. Answers with what stood there in the same step, if that was told.
  *
  * @throws the last error when the time is up, and at once what trying again does not help against.
  */
@@ -35,7 +35,7 @@ export async function insist(
       // What was asked once may have been done: a second time it might meet the next holder.
       if (attempt > 1) {
         const [record] = await coordinator.read([act.name], call);
-        if (act.isDone(before, record)) return record;
+        if (act.isDone(before, record)) return undefined;
       }
       return await act.perform(coordinator, call);
     } catch (error) {

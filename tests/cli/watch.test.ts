@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { InterruptedError } from '../../src/cli/exit-status.js';
+import { watch } from '../../src/cli/observe/watch.js';
+import { createDesk, type Desk } from './session.js';
+
+const call = { timeoutMs: 1_000 };
+
+/** Without the time in front. */
+const said = ({ terminal }: Desk) => terminal.printed.map((line) => line.replace(/^\S+Z {2}/, ''));
+
+/** Ctrl-C; the exit status. */
+async function stop({ stopping, runtime }: Desk, watching: Promise<boolean | number>) {
+  stopping.abort(new InterruptedError('SIGINT'));
+  return await runtime.advanceUntil(watching);
+}
+
+describe('tenure watch', () => {
+  it('tells what stands there, then each change, until it is interrupted', async () => {
+    const desk = createDesk();
+    const { session, runtime, actor } = desk;
+    const [first, second] = [actor('replica-1'), actor('replica-2')];
+    const term = await first.acquire('payments');
+    const watching = watch(session, undefined, 'text');
+    await runtime.advance(5_000);
+    await first.renew('payments', term);
+    await runtime.advance(5_000);
+    await first.handoff('payments', term, 'replica-2', 30_000);
+    await runtime.settle();
+    const next = await second.acquire('payments');
+    await runtime.settle();
+    await session.coordinator.suspend('payments', { by: 'ana@desk', reason: 'INC-12' }, call);
+    await runtime.advance(1_000);
+    await second.release('payments', next);
+    await runtime.settle();
+    expect(await stop(desk, watching)).toBe(130);
+    expect(said(desk)).toEqual([
+      `payments  held by replica-1, term ${term}, 30.0 s left`,
+      `payments  reserved for replica-2, after term ${term}, 30.0 s left`,
+      `payments  held by replica-2, term ${next}, 30.0 s left`,
+      `payments  suspended by ana@desk: INC-12; replica-2 may still believe in term ${next}, 29.0 s left`,
+      'payments  suspended by ana@desk: INC-12',
+    ]);
+    expect(desk.terminal.notes).toEqual([]);
+  });
+
+  it('sees an expiry when it happens, which wakes nobody', async () => {
+    const desk = createDesk();
+    const term = await desk.actor('replica-1').acquire('payments', { ttlMs: 400 });
+    const watching = watch(desk.session, 'payments', 'text');
+    await desk.runtime.advance(450);
+    await stop(desk, watching);
+    expect(said(desk)).toEqual([
+      `payments  held by replica-1, term ${term}, 0.4 s left`,
+      'payments  free',
+    ]);
+  });
+
+  it('tells of a name that is free, and of a group that comes to be', async () => {
+    const desk = createDesk();
+    const watching = watch(desk.session, 'jobs', 'text');
+    await desk.runtime.settle();
+    const term = await desk.actor('replica-1').acquire('jobs/1');
+    await desk.runtime.settle();
+    await stop(desk, watching);
+    expect(said(desk)).toEqual([
+      'jobs  free',
+      `jobs/1  held by replica-1, term ${term}, 30.0 s left`,
+    ]);
+  });
+
+  it('says once that it is unsure when the store does not answer, and tells all again afterwards', async () => {
+    const desk = createDesk();
+    const { session, runtime, link, actor } = desk;
+    const term = await actor('replica-1').acquire('payments');
+    const watching = watch(session, 'payments', 'text');
+    await runtime.settle();
+    link.cut();
+    await runtime.advance(20_000);
+    link.heal();
+    await runtime.advance(5_000);
+    await stop(desk, watching);
+    expect(said(desk)).toEqual([
+      `payments  held by replica-1, term ${term}, 30.0 s left`,
+      expect.stringMatching(/^unsure: /),
+      'the store answers again',
+      expect.stringMatching(`payments  held by replica-1, term ${term}, [0-9.]+ s left`),
+    ]);
+  });
+
+  it('tells after a doubt of what went meanwhile', async () => {
+    const desk = createDesk();
+    const { session, runtime, link, actor } = desk;
+    const first = actor('replica-1');
+    const term = await first.acquire('payments');
+    const watching = watch(session, undefined, 'text');
+    await runtime.settle();
+    link.cut();
+    await first.release('payments', term);
+    await runtime.advance(3_000);
+    link.heal();
+    await runtime.advance(5_000);
+    await stop(desk, watching);
+    expect(said(desk).slice(2)).toEqual(['the store answers again', 'payments  free']);
+  });
+
+  it('fails if the store does not answer at first', async () => {
+    const { session, link } = createDesk();
+    link.cut();
+    await expect(watch(session, 'payments', 'text')).rejects.toMatchObject({
+      code: 'TENURE_UNREACHABLE',
+    });
+  });
+
+  it('writes one JSON object a line for programs', async () => {
+    const desk = createDesk();
+    const { session, runtime, link, actor, terminal } = desk;
+    const term = await actor('replica-1').acquire('payments', { ttlMs: 10_000 });
+    const watching = watch(session, 'payments', 'jsonl');
+    await runtime.settle();
+    link.cut();
+    await runtime.advance(20_000);
+    link.heal();
+    await runtime.advance(5_000);
+    await stop(desk, watching);
+    const lines = terminal.printed.map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { name: 'payments', state: 'held', holderId: 'replica-1', term },
+      { state: 'unsure', why: expect.any(String) },
+      { state: 'sure' },
+      { name: 'payments', state: 'free' },
+    ]);
+    expect(lines.every(({ seenAtMs }) => seenAtMs >= Date.UTC(2026, 0, 1))).toBe(true);
+  });
+});
