@@ -8,7 +8,6 @@ import { callsTheFirst } from './calls-the-first.js';
 import { creatingRenew } from './creating-renew.js';
 import { delayAfterRelease } from './delay-after-release.js';
 import { delayForgotten } from './delay-forgotten.js';
-import { digestIsNonce } from './digest-is-nonce.js';
 import { earlyNumber } from './early-number.js';
 import { endlessEntry } from './endless-entry.js';
 import { endlessHistory } from './endless-history.js';
@@ -38,6 +37,7 @@ import { restartAsDuplicate } from './restart-as-duplicate.js';
 import { resumeRevives } from './resume-revives.js';
 import { revivalInGrace } from './revival-in-grace.js';
 import { revokeAtOnce } from './revoke-at-once.js';
+import { shownNonce } from './shown-nonce.js';
 import { shuffledAnswers } from './shuffled-answers.js';
 import { successorByPrefix } from './successor-by-prefix.js';
 import { successorForgotten } from './successor-forgotten.js';
@@ -62,7 +62,7 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   creatingRenew,
   delayAfterRelease,
   delayForgotten,
-  digestIsNonce,
+  shownNonce,
   earlyNumber,
   endlessEntry,
   endlessHistory,

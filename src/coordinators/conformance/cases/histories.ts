@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { historyCount, type TermEntry } from '../../history.js';
+import type { TermEntry } from '../../history.js';
 import { defineCase } from '../case.js';
-import { usualAct } from '../operator.js';
 
 /** Clocks that tell Unix time and those that judge expiry may differ by this much over a few ttls. */
 const clockSlackMs = 50;
@@ -10,7 +9,7 @@ const kept = { keepHistory: true } as const;
 const lasting = { endedAtMs: undefined, endReason: undefined } as const;
 const reasons = (entries: readonly TermEntry[]) => entries.map(({ endReason }) => endReason);
 
-/** What a store remembers of a name: its terms, if their holders asked for that, and the acts of operators. */
+/** What a store remembers of the terms of a name, if their holders asked for that. */
 export const historyCases = [
   defineCase(
     'history/lasting-term',
@@ -168,114 +167,6 @@ export const historyCases = [
     },
   ),
 
-  defineCase(
-    'history/acts',
-    'every act leaves a line with who, when, why and for whom, in its place among the terms',
-    async (scene) => {
-      const name = scene.newName();
-      const ann = await scene.actor('ann');
-      const operator = await scene.operator();
-      const term = await ann.take(ann.request(name, kept));
-      await operator.revoke(name, { to: 'bob', reserveMs: scene.ttlMs });
-      await operator.suspend(name, { by: 'cid', reason: 'a "second" thought' });
-      await ann.release(name, term);
-      await operator.resume(name);
-      const entries = await operator.history(name);
-      assert.ok(entries[0]?.kind === 'term' && entries[0].term === term);
-      const acts = entries.slice(1).map((entry) => {
-        if (entry.kind !== 'act') return assert.fail(`a line about term ${entry.term} came after`);
-        const { atMs, ...rest } = entry;
-        assert.ok(atMs > Date.UTC(2020), 'its time is Unix time in ms');
-        return rest;
-      });
-      assert.deepEqual(acts, [
-        { kind: 'act', act: 'revoke', ...usualAct, to: 'bob' },
-        { kind: 'act', act: 'suspend', by: 'cid', reason: 'a "second" thought' },
-        { kind: 'act', act: 'resume', ...usualAct },
-      ]);
-    },
-  ),
-
-  defineCase(
-    'history/acts-without-terms',
-    'acts leave their lines on a name whose terms leave none',
-    async (scene) => {
-      const name = scene.newName();
-      const ann = await scene.actor('ann');
-      const operator = await scene.operator();
-      await ann.take(name);
-      await operator.revoke(name);
-      await operator.suspend(name);
-      await operator.resume(name);
-      const acts = (await operator.history(name)).map((entry) => entry.kind === 'act' && entry.act);
-      assert.deepEqual(acts, ['revoke', 'suspend', 'resume']);
-    },
-  ),
-
-  defineCase(
-    'history/acts-once',
-    'the same act again while it is in force leaves no second line; another one does',
-    async (scene) => {
-      const name = scene.newName();
-      const ann = await scene.actor('ann');
-      const operator = await scene.operator();
-      const by = 'another';
-      await ann.take(name);
-      for (const parts of [{}, {}, { by }, { by }]) await operator.revoke(name, parts);
-      for (const parts of [{}, {}, { by }, { by }]) await operator.suspend(name, parts);
-      const acts = await operator.acts(name);
-      assert.deepEqual(
-        acts.map((entry) => [entry.act, entry.by]),
-        [
-          ['revoke', usualAct.by],
-          ['revoke', by],
-          ['suspend', usualAct.by],
-          ['suspend', by],
-        ],
-      );
-    },
-  ),
-
-  defineCase(
-    'history/nothing-done',
-    'an act that finds nothing to do leaves no line, so that random names fill no store',
-    async (scene) => {
-      const name = scene.newName();
-      const operator = await scene.operator();
-      await operator.revoke(name);
-      await operator.resume(name);
-      assert.deepEqual(await operator.history(name), []);
-    },
-  ),
-
-  defineCase(
-    'history/bounded',
-    'of many lines the last hundred are kept, oldest first',
-    async (scene) => {
-      const name = scene.newName();
-      const ann = await scene.actor('ann');
-      const operator = await scene.operator();
-      const terms: number[] = [];
-      for (let round = 0; round < historyCount / 2; round++) {
-        const term = await ann.take(ann.request(name, kept));
-        await ann.release(name, term);
-        terms.push(term);
-      }
-      for (let round = 0; round < historyCount / 4 + 2; round++) {
-        await operator.suspend(name, { reason: `round ${round}` });
-        await operator.resume(name, { reason: `round ${round}` });
-      }
-      const entries = await operator.history(name);
-      assert.equal(entries.length, historyCount);
-      const left = entries.map((entry) =>
-        entry.kind === 'term' ? entry.term : `${entry.act}: ${entry.reason}`,
-      );
-      const rounds = Array.from({ length: historyCount / 4 + 2 }, (_, round) => `round ${round}`);
-      const acts = rounds.flatMap((round) => [`suspend: ${round}`, `resume: ${round}`]);
-      assert.deepEqual(left, [...terms, ...acts].slice(-historyCount));
-    },
-  ),
-
   defineCase('history/own-name', 'a line is one of its name alone', async (scene) => {
     const name = scene.newName();
     const ann = await scene.actor('ann');
@@ -285,22 +176,4 @@ export const historyCases = [
       assert.deepEqual(await operator.history(other), []);
     }
   }),
-
-  defineCase(
-    'history/restart',
-    'a restart of the store with its data loses no line',
-    async (scene) => {
-      const name = scene.newName();
-      const ann = await scene.actor('ann');
-      const operator = await scene.operator();
-      await ann.release(name, await ann.take(ann.request(name, kept)));
-      await operator.suspend(name);
-      const before = await operator.history(name);
-      await scene.control('restartKeepingData')();
-      await scene.reconnected(operator.client);
-      assert.deepEqual(await operator.history(name), before);
-      assert.equal(before.length, 2);
-    },
-    { needs: ['restartKeepingData'] },
-  ),
 ];

@@ -1,4 +1,5 @@
 import type { ConformanceCase } from '../case.js';
+import { actHistoryCases } from './act-histories.js';
 import { actInputCases } from './act-input.js';
 import { batchCases } from './batches.js';
 import { callCases } from './calls.js';
@@ -9,6 +10,7 @@ import { damageCases } from './damage.js';
 import { declarationCases } from './declaration.js';
 import { documentCases } from './documents.js';
 import { duplicateCases } from './duplicates.js';
+import { enrollmentCases } from './enrollments.js';
 import { expiryCases } from './expiry.js';
 import { grantCases } from './grants.js';
 import { handoffCases } from './handoffs.js';
@@ -24,6 +26,7 @@ import { releaseCases } from './releases.js';
 import { renewalCases } from './renewals.js';
 import { restartCases } from './restarts.js';
 import { revocationCases } from './revocations.js';
+import { suspendedNameCases } from './suspended-names.js';
 import { suspensionCases } from './suspensions.js';
 import { termCases } from './terms.js';
 import { watchCases } from './watches.js';
@@ -42,10 +45,13 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...recordFieldCases,
   ...revocationCases,
   ...suspensionCases,
+  ...suspendedNameCases,
   ...historyCases,
+  ...actHistoryCases,
   ...documentCases,
   ...watchCases,
   ...candidateCases,
+  ...enrollmentCases,
   ...callCases,
   ...batchCases,
   ...inputCases,

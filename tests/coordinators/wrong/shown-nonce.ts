@@ -1,7 +1,7 @@
 import { replacing, type WrongCoordinator } from './wrong.js';
 
 /** Whoever may list candidates could then renew and release what they will hold. */
-export const digestIsNonce: WrongCoordinator = {
+export const shownNonce: WrongCoordinator = {
   mistake: 'shows the nonce of a candidate to everybody',
   rejectedBy: 'candidates/whole-entry',
   wrap: (honest, store) =>
@@ -11,7 +11,7 @@ export const digestIsNonce: WrongCoordinator = {
         const stored = store.candidates.of(name);
         return entries.map((entry, index) => {
           const [, nonce = ''] = stored[index]?.holder.wire.split(':') ?? [];
-          return { ...entry, metadata: entry.metadata ?? nonce, host: nonce };
+          return { ...entry, nonce };
         });
       },
     }),
