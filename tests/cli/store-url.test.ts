@@ -1,0 +1,50 @@
+import { homedir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { addressOf, checkUrl, sqlitePath } from '../../src/cli/store-url.js';
+
+describe('the URL of a store', () => {
+  it.each([
+    'memory:',
+    'sqlite:/var/lib/tenure/tenure.db',
+    'sqlite:tenure.db',
+    'redis://localhost',
+    'redis://:secret@host:6380/1',
+    'rediss://user:secret@host',
+  ])('may be %s', (url) => {
+    expect(checkUrl(url, '--url')).toBe(url);
+  });
+
+  it.each([
+    ['localhost:6379', 'names no store known here'],
+    ['/var/lib/tenure.db', 'is not a URL'],
+    ['', 'is not a URL'],
+    ['mysql://h', 'names no store known here'],
+    ['memory://x', 'names a memory elsewhere'],
+    ['redis:', 'names no host'],
+    ['sqlite:', 'names no file'],
+    ['sqlite::memory:', 'names a database that no other process sees'],
+    ['sqlite://host/tenure.db', 'names a host, and a file is on this machine'],
+    ['sqlite:/var/lib/', 'names a folder'],
+    ['sqlite:/var/\u0007', 'holds characters that are not text'],
+  ])('is not %j: it %s', (url, problem) => {
+    expect(() => checkUrl(url, 'REDIS_URL')).toThrow(`REDIS_URL ${problem}`);
+  });
+
+  it('names a file by all that follows the scheme', () => {
+    expect(sqlitePath('sqlite:/a b/c%20d.db', '--url')).toBe('/a b/c%20d.db');
+    expect(sqlitePath('sqlite:///a/b.db', '--url')).toBe('/a/b.db');
+    expect(sqlitePath('sqlite:b.db', '--url')).toBe('b.db');
+    expect(sqlitePath('sqlite:~/b.db', '--url')).toBe(`${homedir()}/b.db`);
+  });
+
+  it.each([
+    ['redis://user:secret@host:6380/1', 'redis://host:6380/1'],
+    ['rediss://:secret@host', 'rediss://host'],
+    ['redis://host/x?password=secret', 'redis://host/x'],
+    ['redis://u:secret#@host', 'something that is not a URL'],
+    ['sqlite:/var/lib/tenure.db', 'sqlite:/var/lib/tenure.db'],
+    ['memory:', 'memory:'],
+  ])('is shown without whom we are there: %s', (url, address) => {
+    expect(addressOf(url)).toBe(address);
+  });
+});
