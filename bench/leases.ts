@@ -3,7 +3,7 @@ import type { AcquireRequest } from '../src/coordinators/index.js';
 import { Holder } from '../src/coordinators/index.js';
 import { acquireCall, endCall } from '../src/coordinators/redis/arguments.js';
 import { RedisKeys } from '../src/coordinators/redis/keys.js';
-import { acquireScript, endScript } from '../src/coordinators/redis/scripts.js';
+import { acquireScript, endScript } from '../src/coordinators/redis/scripts/index.js';
 import { Leases } from '../src/leases/index.js';
 import { redisCoordinator } from '../src/redis.js';
 import { realRuntime } from '../src/time/index.js';

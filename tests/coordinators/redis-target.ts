@@ -150,12 +150,13 @@ class RedisSubject implements ConformanceSubject {
       duplicateRequests: (client) => this.#proxyOf(client).duplicate(),
       heal: async (client) => this.#proxyOf(client).heal(),
       deleteRecord: async (name) => {
-        await this.#admin.del(this.#keys.lease(name));
+        await this.#admin.del(this.#keys.place(name).lease);
       },
       overwriteRecord: async (name, text) => {
-        await this.#admin.set(this.#keys.lease(name), text);
+        await this.#admin.set(this.#keys.place(name).lease, text);
       },
-      foreignText: async (name) => (await this.#admin.get(this.#keys.lease(name))) ?? undefined,
+      foreignText: async (name) =>
+        (await this.#admin.get(this.#keys.place(name).lease)) ?? undefined,
       restartKeepingData: () => this.server.restart({ keepData: true }),
       restartLosingData: () => this.server.restart({ keepData: false }),
       loseTail: (during) => this.#loseTail(during),

@@ -3,6 +3,7 @@ import type {
   AcquireRequest,
   AcquireResult,
   EndResult,
+  NotYours,
   RenewRequest,
   RenewResult,
   StoredDocument,
@@ -10,12 +11,9 @@ import type {
 } from '../contract.js';
 import { parseRecord } from './record.js';
 
-/** Text and PTTL of what stands under a name; `null`: nothing. */
-export type RecordReply = readonly [text: string | null, remainingMs: number];
-
 type AcquireReply =
   | readonly ['granted', string]
-  | readonly ['held', string, number, ('repaired' | null)?]
+  | readonly ['held', string | null, number, string | null, ('repaired' | null)?]
   | readonly ['corrupt', string];
 
 export interface AcquireAnswer {
@@ -38,21 +36,23 @@ export function answerAcquire(
     const detail = 'the last term of the namespace is no term: remove its key ":term"';
     return requests.map(() => ({ result: { outcome: 'corrupt', detail }, repaired: false }));
   }
-  return (reply as AcquireReply[]).map((one, index) => ({
-    result: answerOne(requests[index] as AcquireRequest, one),
-    repaired: one[0] === 'held' && one[3] === 'repaired',
+  const [now, answers] = reply as [string, AcquireReply[]];
+  return answers.map((one, index) => ({
+    result: answerOne(requests[index] as AcquireRequest, one, Number(now)),
+    repaired: one[0] === 'held' && one[4] === 'repaired',
   }));
 }
 
-function answerOne({ name }: AcquireRequest, reply: AcquireReply): AcquireResult {
+function answerOne({ name }: AcquireRequest, reply: AcquireReply, nowMs: number): AcquireResult {
   switch (reply[0]) {
     case 'granted':
       return { outcome: 'granted', term: Number(reply[1]) };
     case 'corrupt':
       return { outcome: 'corrupt', detail: `under "${name}" stands ${reply[1]}` };
     case 'held': {
-      const current = parseRecord(name, reply[1], reply[2]);
-      return current === undefined
+      const [, text, remainingMs, suspension] = reply;
+      const current = parseRecord(name, { text, remainingMs, suspension, nowMs });
+      return current === undefined || current === 'free'
         ? { outcome: 'corrupt', detail: `under "${name}" stands a text that is no record` }
         : { outcome: 'held', current };
     }
@@ -63,16 +63,16 @@ const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
 
 export function answerRenew(requests: readonly RenewRequest[], reply: unknown): RenewResult[] {
   const results = new Array<RenewResult>(requests.length).fill(renewed);
-  const failed = reply as (number | 'vanished' | 'superseded')[];
+  const failed = reply as (number | NotYours['reason'])[];
   for (let at = 0; at < failed.length; at += 2) {
-    const reason = failed[at + 1] as 'vanished' | 'superseded';
+    const reason = failed[at + 1] as NotYours['reason'];
     results[Number(failed[at]) - 1] = { outcome: 'not-yours', reason };
   }
   return results;
 }
 
 export function answerEnd(reply: unknown): EndResult[] {
-  return (reply as ('ended' | 'vanished' | 'superseded')[]).map((one) =>
+  return (reply as ('ended' | NotYours['reason'])[]).map((one) =>
     one === 'ended' ? { outcome: 'ended' } : { outcome: 'not-yours', reason: one },
   );
 }
@@ -100,5 +100,23 @@ export function badRecord(what: string): RecordCorruptError {
 export function badDocument(name: string): RecordCorruptError {
   return new RecordCorruptError(
     `what stands in the place of document "${name}" is none. Somebody else wrote it; remove it there.`,
+  );
+}
+
+export function badCandidates(name: string): RecordCorruptError {
+  return new RecordCorruptError(
+    `what stands in the place of the candidates for "${name}" is no such list. Somebody else wrote it; remove it there.`,
+  );
+}
+
+export function badHistory(name: string): RecordCorruptError {
+  return new RecordCorruptError(
+    `what stands in the place of the history of "${name}" is none. Somebody else wrote it; remove it there.`,
+  );
+}
+
+export function badSuspensions(): RecordCorruptError {
+  return new RecordCorruptError(
+    'what stands in the place of the suspended names (the key ":suspended") is no such table, so nobody is granted anything. Somebody else wrote it; remove it there.',
   );
 }

@@ -8,55 +8,50 @@ import { StoreRefusedError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import type { Act, RevokeRequest } from '../acts.js';
+import type {
+  Call,
+  Candidate,
+  EnrollRequest,
+  EnrollResult,
+  WithdrawRequest,
+} from '../candidates.js';
 import type {
   AcquireRequest,
   AcquireResult,
   CallOptions,
   Coordinator,
+  CoordinatorRecipe,
   EndResult,
   HandoffRequest,
-  LeaseRecord,
   ReleaseRequest,
   RenewRequest,
   RenewResult,
   StoredDocument,
   WriteDocumentResult,
 } from '../contract.js';
-import { validateName } from '../names.js';
+import type { HistoryEntry } from '../history.js';
+import type { Holder } from '../holder.js';
+import type { LeaseRecord } from '../record.js';
 import {
   checkAcquires,
-  checkDocument,
   checkGroup,
   checkHandoffs,
-  checkNames,
   checkReleases,
   checkRenewals,
   checkTimeout,
 } from '../requests.js';
-import {
-  answerAcquire,
-  answerDocument,
-  answerEnd,
-  answerRenew,
-  answerWrite,
-  badDocument,
-  badRecord,
-  type RecordReply,
-} from './answers.js';
-import { acquireCall, endCall, renewCall } from './arguments.js';
-import { notIndexed, type Place, RedisKeys, RenewalLocator } from './keys.js';
+import { RedisActs } from './acts.js';
+import { answerAcquire, answerEnd, answerRenew } from './answers.js';
+import { acquireCall, endCall } from './arguments.js';
+import { RedisCandidates } from './candidates.js';
+import { RedisDocuments } from './documents.js';
+import { notIndexed, type Place, RedisKeys } from './keys.js';
+import { indexRefreshTtls } from './limits.js';
 import { redisPromises } from './promises.js';
-import { parseRecord } from './record.js';
-import {
-  acquireScript,
-  endScript,
-  indexRefreshTtls,
-  membersScript,
-  readDocumentScript,
-  readScript,
-  renewScript,
-  writeDocumentScript,
-} from './scripts.js';
+import { RedisReads } from './reads.js';
+import { RenewalLocator, renewCall } from './renewals.js';
+import { acquireScript, endScript, renewScript } from './scripts/index.js';
 
 export interface RedisCoordinatorOptions {
   /**
@@ -79,9 +74,6 @@ export interface RedisCoordinatorEvents extends RedisConnectionEvents {
 
 /** A coordinator that also reports what happens to its connection and its records. */
 export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
-
-/** How many records one step reads: few enough not to hold up renewals, and all shards of a usual group. */
-const readChunkCount = 512;
 
 /**
  * A coordinator on one Redis server (7.0 or later; 7.0.15 is what the tests run on). Needs the package `ioredis`.
@@ -106,11 +98,16 @@ export function redisCoordinator(
 
 class SingleRedisCoordinator implements RedisCoordinator {
   readonly promises = redisPromises;
+  readonly recipe?: CoordinatorRecipe;
   readonly #keys: RedisKeys;
   readonly #renewals: RenewalLocator;
   readonly #session: RedisSession;
   readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
+  readonly #reads: RedisReads;
+  readonly #candidates: RedisCandidates;
+  readonly #acts: RedisActs;
+  readonly #documents: RedisDocuments;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisCoordinatorOptions) {
     const { namespace = 'default', connectTimeoutMs } = requireObject('options', options);
@@ -122,6 +119,14 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#runtime = runtime;
     for (const name of ['connected', 'disconnected', 'warning'] as const)
       this.#session.on(name, (event) => this.#events.emit(name, event));
+    this.#reads = new RedisReads(this.#session, this.#keys, (foreign) =>
+      this.#events.emit('corrupt', { name: foreign, detail: 'a value that is no record' }),
+    );
+    this.#candidates = new RedisCandidates(this.#session, this.#keys);
+    this.#acts = new RedisActs(this.#session, this.#keys);
+    this.#documents = new RedisDocuments(this.#session, this.#keys);
+    if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)
+      this.recipe = recipeOf(String(urlOrClient), namespace, connectTimeoutMs);
   }
 
   on<Name extends keyof RedisCoordinatorEvents>(
@@ -201,62 +206,12 @@ class SingleRedisCoordinator implements RedisCoordinator {
     return answerEnd(reply);
   }
 
-  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
-    const checked = checkNames(names);
-    const leftMs = this.#session.connection.budget(checkTimeout(call));
-    const records: (LeaseRecord | undefined)[] = [];
-    for (let from = 0; from < checked.length; from += readChunkCount) {
-      const chunk = checked.slice(from, from + readChunkCount);
-      records.push(...(await this.#readChunk(chunk, leftMs())));
-    }
-    return records;
+  read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
+    return this.#reads.read(names, call);
   }
 
-  async #readChunk(
-    names: readonly string[],
-    timeoutMs: number,
-  ): Promise<(LeaseRecord | undefined)[]> {
-    const keys = names.map((name) => this.#keys.lease(name));
-    const reply = await this.#session.connection.run(readScript, keys, [keys.length], timeoutMs);
-    return (reply as RecordReply[]).map(([text, remainingMs], index) => {
-      const name = names[index] as string;
-      if (text === null) return undefined;
-      const record = parseRecord(name, text, remainingMs);
-      if (record === undefined) throw badRecord(name);
-      return record;
-    });
-  }
-
-  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
-    const indexKey = this.#keys.group(checkGroup(group));
-    const leftMs = this.#session.connection.budget(checkTimeout(call));
-    const members = await this.#session.connection.run(membersScript, [indexKey], [], leftMs());
-    if (members === null) throw badRecord(`the index of group "${group}"`);
-    const names = (members as string[]).sort();
-    const records: LeaseRecord[] = [];
-    for (let from = 0; from < names.length; from += readChunkCount) {
-      const chunk = names.slice(from, from + readChunkCount);
-      records.push(...(await this.#readListed(chunk, indexKey, leftMs())));
-    }
-    return records;
-  }
-
-  async #readListed(
-    names: readonly string[],
-    indexKey: string,
-    timeoutMs: number,
-  ): Promise<LeaseRecord[]> {
-    const keys = [...names.map((name) => this.#keys.lease(name)), indexKey];
-    const args = [names.length, ...names];
-    const reply = await this.#session.connection.run(readScript, keys, args, timeoutMs);
-    return (reply as RecordReply[]).flatMap(([text, remainingMs], index) => {
-      const name = names[index] as string;
-      if (text === null) return [];
-      const record = parseRecord(name, text, remainingMs);
-      if (record === undefined)
-        this.#events.emit('corrupt', { name, detail: 'a value that is no record' });
-      return record ?? [];
-    });
+  list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
+    return this.#reads.list(group, call);
   }
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
@@ -269,34 +224,67 @@ class SingleRedisCoordinator implements RedisCoordinator {
     return this.#events.on('disconnected', lost);
   }
 
-  async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
-    const key = this.#keys.document(validateName(name));
-    const reply = await this.#session.connection.run(
-      readDocumentScript,
-      [key],
-      [],
-      checkTimeout(call),
-    );
-    if (reply === 'corrupt') throw badDocument(name);
-    return answerDocument(reply);
+  enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
+    return this.#candidates.enroll(requests, call);
   }
 
-  async writeDocument(
+  withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
+    return this.#candidates.withdraw(requests, call);
+  }
+
+  candidates(name: string, call: CallOptions): Promise<Candidate[]> {
+    return this.#candidates.list(name, call);
+  }
+
+  onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
+    return this.#candidates.onCalled(holder, called);
+  }
+
+  revoke(
+    name: string,
+    request: RevokeRequest,
+    call: CallOptions,
+  ): Promise<LeaseRecord | undefined> {
+    return this.#acts.revoke(name, request, call);
+  }
+
+  suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
+    return this.#acts.suspend(name, act, call);
+  }
+
+  resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
+    return this.#acts.resume(name, act, call);
+  }
+
+  history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
+    return this.#acts.history(name, call);
+  }
+
+  readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
+    return this.#documents.read(name, call);
+  }
+
+  writeDocument(
     name: string,
     text: string,
     expectedVersion: number,
     call: CallOptions,
   ): Promise<WriteDocumentResult> {
-    const key = this.#keys.document(validateName(name));
-    checkDocument(text, expectedVersion);
-    const args = [expectedVersion, text];
-    const timeoutMs = checkTimeout(call);
-    const reply = await this.#session.connection.run(writeDocumentScript, [key], args, timeoutMs);
-    return answerWrite(name, reply);
+    return this.#documents.write(name, text, expectedVersion, call);
   }
 
   async close(): Promise<void> {
     await this.#session.close();
     this.#events.removeAll();
   }
+}
+
+/** Both arguments can be sent to a worker thread; the runtime cannot, and there is that thread's own. */
+function recipeOf(
+  url: string,
+  namespace: string,
+  connectTimeoutMs: number | undefined,
+): CoordinatorRecipe {
+  const options = connectTimeoutMs === undefined ? { namespace } : { namespace, connectTimeoutMs };
+  return { module: import.meta.url, factory: 'redisCoordinator', args: [url, options] };
 }

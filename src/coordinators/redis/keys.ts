@@ -12,13 +12,21 @@ function prefixOf(namespace: string): string {
 const rememberedCount = 4_096;
 
 /**
- * Where a name's lease is, and until when (monotonic, ms) its entry in the group's index needs no refresh.
+ * Where a name's lease and what belongs to it are, and until when (monotonic, ms) its entry in the group's index needs no
+ * refresh.
  *
  * An entry says until when it must not be forgotten, and that moment moves with every renewal. Moving it in the store
  * each time would cost as much as the renewal itself, so it is set far ahead and moved only now and then.
  */
 export interface Place {
-  readonly key: string;
+  /** String with a TTL: a lease or a reservation. */
+  readonly lease: string;
+  /** List with a TTL: the lines of its history. */
+  readonly history: string;
+  /** Sorted set with a TTL: who waits, by digest. */
+  readonly queue: string;
+  /** Hash with a TTL: all candidates. */
+  readonly candidates: string;
   readonly group: string;
   indexFreshUntilMs: number;
 }
@@ -45,17 +53,24 @@ export class RedisKeys {
     return `${this.#prefix}:term`;
   }
 
-  /** String with a TTL: the lease or reservation of a name. */
-  lease(name: string): string {
-    return this.place(name).key;
+  /** Hash: the suspended names as they are, each with who suspended it, when and why. */
+  get suspended(): string {
+    return `${this.#prefix}:suspended`;
   }
 
   place(name: string): Place {
     const known = this.#places.get(name);
     if (known !== undefined) return known;
     if (this.#places.size >= rememberedCount) this.#places.clear();
-    const key = `${this.#prefix}:lease:${encodeName(name)}`;
-    const place = { key, group: groupOf(name), indexFreshUntilMs: notIndexed };
+    const encoded = encodeName(name);
+    const place = {
+      lease: `${this.#prefix}:lease:${encoded}`,
+      history: `${this.#prefix}:history:${encoded}`,
+      queue: `${this.#prefix}:queue:${encoded}`,
+      candidates: `${this.#prefix}:cand:${encoded}`,
+      group: groupOf(name),
+      indexFreshUntilMs: notIndexed,
+    };
     this.#places.set(name, place);
     return place;
   }
@@ -70,16 +85,21 @@ export class RedisKeys {
     return `${this.#prefix}:doc:${encodeName(name)}`;
   }
 
-  /** Channel: each message is a name of the group that was freed. */
+  /** Channel: each message is a name of the group that was freed, or granted with a history. */
   wake(group: string): string {
     return `${this.#prefix}:wake:${encodeName(group)}`;
   }
+
+  /** The beginning of the channels on which candidates are called; their digest follows. */
+  get calls(): string {
+    return `${this.#prefix}:call:`;
+  }
 }
 
-/** Where some names are: the keys of their leases and then of their groups' indexes. */
+/** Where some names are, and the indexes of their groups. */
 export interface Location {
   readonly places: readonly Place[];
-  readonly keys: readonly string[];
+  readonly indexes: readonly string[];
   /** Each group once. */
   readonly groups: readonly string[];
   /** For every name the number (from 1) of its group. */
@@ -95,27 +115,5 @@ export function locate(keys: RedisKeys, named: readonly { readonly name: string 
     return number;
   });
   const groups = [...numberOf.keys()];
-  const located = [...places.map(({ key }) => key), ...groups.map((group) => keys.group(group))];
-  return { places, keys: located, groups, numbers };
-}
-
-/** Remembers the last answer: a holder renews the same names in the same order all day. */
-export class RenewalLocator {
-  readonly #keys: RedisKeys;
-  #names: readonly string[] = [];
-  #location: Location = { places: [], keys: [], groups: [], numbers: [] };
-
-  constructor(keys: RedisKeys) {
-    this.#keys = keys;
-  }
-
-  locate(named: readonly { readonly name: string }[]): Location {
-    const isSame =
-      named.length === this.#names.length &&
-      named.every(({ name }, index) => name === this.#names[index]);
-    if (isSame) return this.#location;
-    this.#names = named.map(({ name }) => name);
-    this.#location = locate(this.#keys, named);
-    return this.#location;
-  }
+  return { places, indexes: groups.map((group) => keys.group(group)), groups, numbers };
 }

@@ -1,4 +1,5 @@
 import type { CoordinatorPromises } from '../contract.js';
+import { longestTtlMs } from './limits.js';
 
 /** What one Redis server can promise; see `docs/protocol.md` for the reasons. */
 export const redisPromises: CoordinatorPromises = {
@@ -9,6 +10,8 @@ export const redisPromises: CoordinatorPromises = {
   // The server's clock is a floor under every term, so a server that forgot all of them still grants a higher one.
   termsSurvive: ['restart-with-data', 'restart-without-data', 'deleted-record'],
   expiryClock: 'server-wall',
+  waking:
+    'A release or handoff calls the first three who wait, for one message each; of an expiry nobody is told: who waits knows its deadline, and asks then.',
   smallestTtlMs: 100,
-  largestTtlMs: 24 * 60 * 60 * 1000,
+  largestTtlMs: longestTtlMs,
 };

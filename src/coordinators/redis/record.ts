@@ -1,70 +1,181 @@
-import type { LeaseRecord } from '../contract.js';
 import { Holder } from '../holder.js';
+import type { HeldRecord, LeaseRecord, Revocation } from '../record.js';
 import { isTerm } from '../term.js';
+import { historyLifeMs, longestTtlMs } from './limits.js';
+import { parseWords } from './words.js';
 
 /*
  * What stands under the key of a name, as one text. The first character is the version of the format. No field but the
  * last can hold a bar, so a comparison up to a bar compares whole fields.
  *
- *   lease:        1L|<term>|<holder id>:<nonce>|<ttl ms>|<attempt>|<granted at, Unix ms>|<metadata, or nothing>
- *   reservation:  1R|<term handed off>|<holder id>|<reserve ms>
+ *   plain lease:  2L|<head>|<metadata, or nothing>
+ *   lease with a lock-delay or a history:
+ *                 2E|<head>|<metadata, or nothing>
+ *   revoked one:  2X|<head>|<revoked at>|<words>|<successor's holder id, or nothing>|<reserve ms>|<metadata, or nothing>
+ *   reservation:  2R|<term handed off>|<holder id>|<reserve ms>
+ *
+ *   head:         <term>|<holder id>:<nonce>|<ttl ms>|<lock-delay ms>|<remembered ms>|<attempt>|<granted at>
+ *
+ * Times are Unix ms. A key lives for all that its text names, in this order: the ttl, the lock-delay, the reservation,
+ * and the time in which it is remembered for the history. So what is left of its TTL tells what stands there now; only
+ * for a plain lease is it the time that the lease has left.
+ *
+ * Beside them, in the table of suspensions:
+ *
+ *   suspension:   1|<suspended at>|<words>
  */
 
-const lease = /^1L\|(\d{1,16})\|([^|]+)\|(\d{1,8})\|([0-9a-f]{32})\|(\d{1,16})\|([\s\S]*)$/;
-const reservation = /^1R\|(\d{1,16})\|([^|:]+)\|(\d{1,8})$/;
+const lease =
+  /^2([LEX])\|(\d{1,16})\|([^|]+)\|(\d{1,8})\|(\d{1,8})\|(\d{1,10})\|([0-9a-f]{32})\|(\d{1,16})\|([\s\S]*)$/;
+const revocation = /^(\d{1,16})\|([^|]*)\|([^|]*)\|(\d{1,8})\|([\s\S]*)$/;
+const reservation = /^2R\|(\d{1,16})\|([^|:]+)\|(\d{1,8})$/;
+const suspension = /^1\|(\d{1,16})\|([^|]*)$/;
 
-/** The beginning of a lease's text, up to and with its ttl: what a renewal that changes nothing else compares. */
-export function leasePrefix(term: number, wire: string, ttlMs: number): string {
-  return `1L|${term}|${wire}|${ttlMs}|`;
+/** What the server says of a name. */
+export interface Found {
+  /** What stands under the key; `null`: nothing. */
+  readonly text: string | null;
+  /** As PTTL says it: none (-1) or absurd after somebody removed it, or stepped the clock. It then stands for a whole one. */
+  readonly remainingMs: number;
+  /** What stands in the table of suspensions; `null`: nothing. */
+  readonly suspension: string | null;
+  /** The server's time. */
+  readonly nowMs: number;
 }
 
-/**
- * A stored text as a record, or `undefined` if it is not one of ours.
- *
- * `remainingMs` is what the server says of its TTL; it is none (-1) or absurd after somebody removed it or stepped the
- * clock, and then stands for a whole ttl, which is what the next acquire will set it to.
- */
-export function parseRecord(
+/** The beginning of a plain lease's text, up to and with its ttl: what a renewal that changes nothing else compares. */
+export function leasePrefix(term: number, wire: string, ttlMs: number): string {
+  return `2L|${term}|${wire}|${ttlMs}|`;
+}
+
+/** What was found, as a record; `free`: there is nothing, or it is over and only remembered; `undefined`: it is not ours. */
+export function parseRecord(name: string, found: Found): LeaseRecord | 'free' | undefined {
+  const stands = parseTimed(name, found);
+  if (stands === undefined || found.suspension === null) return stands;
+  const suspended = parseSuspension(found.suspension);
+  if (suspended === undefined) return undefined;
+  const ending = stands !== 'free' && stands.state === 'held' ? stands : undefined;
+  return { state: 'suspended', name, suspension: suspended, ending };
+}
+
+/** The same where something that is not ours counts as nothing, as long as the name is not suspended. */
+export function parseOwnRecord(name: string, found: Found): LeaseRecord | undefined {
+  const record = parseRecord(name, found) ?? parseRecord(name, { ...found, text: null });
+  return record === 'free' ? undefined : record;
+}
+
+function parseSuspension(text: string): Revocation | undefined {
+  const [, at, encoded = ''] = suspension.exec(text) ?? [];
+  const words = parseWords(encoded);
+  return words === undefined ? undefined : { ...words, atMs: Number(at) };
+}
+
+/** What a text names, in the order in which it passes. */
+interface Spans {
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  readonly reserveMs: number;
+  readonly keptMs: number;
+}
+
+type Timed = Exclude<LeaseRecord, { state: 'suspended' }>;
+
+function parseTimed(name: string, { text, remainingMs, nowMs }: Found): Timed | 'free' | undefined {
+  if (text === null) return 'free';
+  return parseLease(name, text, remainingMs, nowMs) ?? parseReservation(name, text, remainingMs);
+}
+
+function parseLease(
   name: string,
   text: string,
   remainingMs: number,
-): LeaseRecord | undefined {
-  return parseLease(name, text, remainingMs) ?? parseReservation(name, text, remainingMs);
-}
-
-function parseLease(name: string, text: string, remainingMs: number): LeaseRecord | undefined {
-  const [, term, wire = '', ttl, , grantedAt, metadata] = lease.exec(text) ?? [];
+  nowMs: number,
+): Timed | 'free' | undefined {
+  const [, kind, termText, wire = '', ttl, grace, kept, attempt = '', grantedAt, rest = ''] =
+    lease.exec(text) ?? [];
   const holder = Holder.parse(wire);
-  if (holder === undefined || !isTerm(Number(term))) return undefined;
+  const term = Number(termText);
+  const end = kind === 'X' ? parseRevocation(rest) : { metadata: rest, reserveMs: 0 };
+  if (holder === undefined || !isTerm(term) || end === undefined) return undefined;
   const ttlMs = Number(ttl);
-  return {
+  const graceMs = Number(grace);
+  const spans = { ttlMs, graceMs, reserveMs: end.reserveMs, keptMs: Number(kept) };
+  if (!isPossible(spans) || (kind === 'L' && spans.graceMs + spans.keptMs > 0)) return undefined;
+  const stands = standing(spans, remainingMs);
+  if (stands.state !== 'held') return withoutHolder(name, term, stands, end.revocation?.to ?? '');
+  const grantedAtMs = Number(grantedAt);
+  const record: HeldRecord = {
     state: 'held',
     name,
     holder,
-    term: Number(term),
+    term,
+    leaseId: attempt,
     ttlMs,
-    remainingMs: plausible(remainingMs, ttlMs),
-    grantedAtMs: Number(grantedAt),
-    metadata: metadata === '' ? undefined : metadata,
+    remainingMs: stands.remainingMs,
+    grantedAtMs,
+    renewedAtMs: Math.max(grantedAtMs, nowMs + stands.remainingMs - ttlMs),
+    metadata: end.metadata === '' ? undefined : end.metadata,
+    graceMs,
+    revocation: end.revocation,
   };
+  return record;
+}
+
+interface End {
+  readonly metadata: string;
+  readonly reserveMs: number;
+  readonly revocation?: Revocation;
+}
+
+function parseRevocation(text: string): End | undefined {
+  const [, at, encoded = '', to, reserve, metadata = ''] = revocation.exec(text) ?? [];
+  const words = parseWords(encoded);
+  if (words === undefined) return undefined;
+  const successor = to === undefined || to === '' ? {} : { to };
+  const reserveMs = Number(reserve);
+  return { metadata, reserveMs, revocation: { ...words, atMs: Number(at), ...successor } };
 }
 
 function parseReservation(
   name: string,
   text: string,
   remainingMs: number,
-): LeaseRecord | undefined {
+): Timed | 'free' | undefined {
   const [, term, to, reserve] = reservation.exec(text) ?? [];
-  if (to === undefined || !isTerm(Number(term))) return undefined;
-  return {
-    state: 'reserved',
-    name,
-    to,
-    term: Number(term),
-    remainingMs: plausible(remainingMs, Number(reserve)),
-  };
+  const spans = { ttlMs: 0, graceMs: 0, reserveMs: Number(reserve), keptMs: 0 };
+  if (to === undefined || !isTerm(Number(term)) || !isPossible(spans)) return undefined;
+  return withoutHolder(name, Number(term), standing(spans, remainingMs), to);
 }
 
-function plausible(remainingMs: number, ttlMs: number): number {
-  return remainingMs < 0 ? ttlMs : Math.min(remainingMs, ttlMs);
+function isPossible({ ttlMs, graceMs, reserveMs, keptMs }: Spans): boolean {
+  return Math.max(ttlMs, graceMs, reserveMs) <= longestTtlMs && keptMs <= historyLifeMs;
+}
+
+interface Stands {
+  readonly state: 'held' | 'lock-delay' | 'reserved' | 'free';
+  /** Until this state ends. */
+  readonly remainingMs: number;
+}
+
+/** What stands there by what is left of the key's TTL. The same as `weigh` in `scripts/records.ts`. */
+function standing({ ttlMs, graceMs, reserveMs, keptMs }: Spans, remainingMs: number): Stands {
+  const wholeMs = ttlMs + graceMs + reserveMs + keptMs;
+  const goneInMs = remainingMs < 0 ? wholeMs : Math.min(remainingMs, wholeMs);
+  const freeInMs = goneInMs - keptMs;
+  const delayedForMs = freeInMs - reserveMs;
+  const heldForMs = delayedForMs - graceMs;
+  if (ttlMs > 0 && heldForMs >= 0) return { state: 'held', remainingMs: heldForMs };
+  if (graceMs > 0 && delayedForMs >= 0) return { state: 'lock-delay', remainingMs: delayedForMs };
+  if (reserveMs > 0 && freeInMs >= 0) return { state: 'reserved', remainingMs: freeInMs };
+  return { state: 'free', remainingMs: 0 };
+}
+
+function withoutHolder(
+  name: string,
+  term: number,
+  { state, remainingMs }: Stands,
+  to: string,
+): Timed | 'free' {
+  if (state === 'lock-delay') return { state, name, term, remainingMs };
+  return state === 'reserved' ? { state, name, to, term, remainingMs } : 'free';
 }

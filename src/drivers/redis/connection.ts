@@ -112,7 +112,10 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     }
   }
 
-  /** Once, by its digest; again with its text if the server does not know that. */
+  /**
+   * Once with its text, and from then on by its digest; again with its text if the server has forgotten that. The first
+   * run on a socket takes no question and answer: if its reply is lost, it was executed none the less.
+   */
   async #runOn(
     link: Link,
     script: RedisScript,
@@ -124,11 +127,14 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     const sentAtMs = this.#nowMs();
     let reply: unknown;
     try {
-      reply = await link.call('evalsha', [script.sha, ...rest], script.name, deadlineMs);
+      reply = link.scripts.has(script.sha)
+        ? await link.call('evalsha', [script.sha, ...rest], script.name, deadlineMs)
+        : await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw error;
       reply = await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
     }
+    link.scripts.add(script.sha);
     const { serverMs, verdict, value } = this.#parse(link, script, reply);
     link.clock.observe(serverMs, sentAtMs, this.#nowMs());
     return verdict === 'done' ? { value } : { tooLate: true };

@@ -20,6 +20,8 @@ interface PendingCall {
 export class Link {
   readonly address: string;
   readonly clock = new ServerClock();
+  /** Digests of the scripts whose text went over this link, so that the server knows them. */
+  readonly scripts = new Set<string>();
   readonly #client: RedisClient;
   readonly #runtime: Runtime;
   readonly #pending = new Set<PendingCall>();

@@ -1,0 +1,83 @@
+import type { RedisSession } from '../../drivers/redis/index.js';
+import type { Act, RevokeRequest } from '../acts.js';
+import type { CallOptions } from '../contract.js';
+import type { HistoryEntry } from '../history.js';
+import { validateName } from '../names.js';
+import type { LeaseRecord } from '../record.js';
+import { checkAct, checkRevocation, checkTimeout } from '../requests.js';
+import { badHistory, badSuspensions } from './answers.js';
+import { whole } from './arguments.js';
+import { parseLine } from './history.js';
+import type { RedisKeys } from './keys.js';
+import { parseOwnRecord } from './record.js';
+import { historyScript, resumeScript, revokeScript, suspendScript } from './scripts/index.js';
+import { encodeWords } from './words.js';
+
+/** What operators do to a name, and what is remembered of it. */
+export class RedisActs {
+  readonly #session: RedisSession;
+  readonly #keys: RedisKeys;
+
+  constructor(session: RedisSession, keys: RedisKeys) {
+    this.#session = session;
+    this.#keys = keys;
+  }
+
+  async revoke(
+    name: string,
+    request: RevokeRequest,
+    call: CallOptions,
+  ): Promise<LeaseRecord | undefined> {
+    const { to = '', reserveMs = 0 } = checkRevocation(request);
+    const keys = this.#keysOf(name);
+    const args = [encodeWords(request), to, whole(reserveMs), name];
+    const { connection } = this.#session;
+    return standsAt(name, await connection.run(revokeScript, keys, args, checkTimeout(call)));
+  }
+
+  async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
+    const args = [encodeWords(checkAct(act)), name];
+    const keys = this.#keysOf(name);
+    const { connection } = this.#session;
+    const reply = await connection.run(suspendScript, keys, args, checkTimeout(call));
+    const record = standsAt(name, reply);
+    if (record === undefined) throw badSuspensions();
+    return record;
+  }
+
+  async resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
+    const words = encodeWords(checkAct(act));
+    const { lease, history, queue, candidates, group } = this.#keys.place(validateName(name));
+    const keys = [this.#keys.suspended, lease, history, queue, candidates];
+    const args = [words, name, this.#keys.wake(group), this.#keys.calls];
+    const { connection } = this.#session;
+    const reply = await connection.run(resumeScript, keys, args, checkTimeout(call));
+    if (reply === 'corrupt') throw badSuspensions();
+    return reply === 1;
+  }
+
+  async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
+    const { lease, history } = this.#keys.place(validateName(name));
+    const { connection } = this.#session;
+    const reply = await connection.run(historyScript, [lease, history], [], checkTimeout(call));
+    if (reply === 'corrupt') throw badHistory(name);
+    return (reply as string[]).map((text) => {
+      const line = parseLine(text);
+      if (line === undefined) throw badHistory(name);
+      return line;
+    });
+  }
+
+  #keysOf(name: string): string[] {
+    const { lease, history, group } = this.#keys.place(validateName(name));
+    return [this.#keys.suspended, lease, history, this.#keys.group(group)];
+  }
+}
+
+/** `undefined`: the name is free, or something stands there that is not ours and is left alone. */
+function standsAt(name: string, reply: unknown): LeaseRecord | undefined {
+  type Reply = readonly [now: string, text: string | null, remainingMs: number, string | null];
+  const [now, text = null, remainingMs, suspension = null] = reply as Reply;
+  if (now === 'corrupt') throw badSuspensions();
+  return parseOwnRecord(name, { text, remainingMs, suspension, nowMs: Number(now) });
+}

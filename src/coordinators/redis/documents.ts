@@ -1,0 +1,40 @@
+import type { RedisSession } from '../../drivers/redis/index.js';
+import type { CallOptions, StoredDocument, WriteDocumentResult } from '../contract.js';
+import { validateName } from '../names.js';
+import { checkDocument, checkTimeout } from '../requests.js';
+import { answerDocument, answerWrite, badDocument } from './answers.js';
+import type { RedisKeys } from './keys.js';
+import { readDocumentScript, writeDocumentScript } from './scripts/index.js';
+
+/** Small versioned texts beside the leases. */
+export class RedisDocuments {
+  readonly #session: RedisSession;
+  readonly #keys: RedisKeys;
+
+  constructor(session: RedisSession, keys: RedisKeys) {
+    this.#session = session;
+    this.#keys = keys;
+  }
+
+  async read(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
+    const keys = [this.#keys.document(validateName(name))];
+    const timeoutMs = checkTimeout(call);
+    const reply = await this.#session.connection.run(readDocumentScript, keys, [], timeoutMs);
+    if (reply === 'corrupt') throw badDocument(name);
+    return answerDocument(reply);
+  }
+
+  async write(
+    name: string,
+    text: string,
+    expectedVersion: number,
+    call: CallOptions,
+  ): Promise<WriteDocumentResult> {
+    const keys = [this.#keys.document(validateName(name))];
+    checkDocument(text, expectedVersion);
+    const args = [expectedVersion, text];
+    const timeoutMs = checkTimeout(call);
+    const reply = await this.#session.connection.run(writeDocumentScript, keys, args, timeoutMs);
+    return answerWrite(name, reply);
+  }
+}
