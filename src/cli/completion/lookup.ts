@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { type Coordinator, groupOf } from '../../coordinators/index.js';
+import { type Flags, resolveSettings } from '../settings/index.js';
+import { sqlitePath } from '../store-url.js';
+import { openStores } from '../stores.js';
+import type { Lookup } from './suggest.js';
+
+/** Whoever presses a key does not wait longer than this for a store. */
+export const patienceMs = 500;
+const call = { timeoutMs: 400 };
+
+/**
+ * What a shell may take as it stands: the words end up on a command line, and whoever may acquire a name chooses its
+ * text. Names with other characters are not offered.
+ */
+const harmless = /^[A-Za-z0-9_][A-Za-z0-9._@/-]*$/;
+
+/** Asks the store of the settings; nothing is an error here, and nothing is created. */
+export const storeLookup: Lookup = {
+  names: (beginning, flags) =>
+    quietly(flags, async (coordinator) => {
+      const records = await coordinator.list(groupOf(beginning), call);
+      return records.map(({ name }) => name);
+    }),
+  candidates: (name, flags) =>
+    quietly(flags, async (coordinator) => {
+      const found = await coordinator.candidates(name, call);
+      return [...new Set(found.map(({ id }) => id))];
+    }),
+};
+
+async function quietly(
+  flags: Flags,
+  ask: (coordinator: Coordinator) => Promise<string[]>,
+): Promise<string[]> {
+  try {
+    const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
+    if (url.value.startsWith('sqlite:') && !existsSync(sqlitePath(url.value, url.source)))
+      return [];
+    const stores = await openStores(url.value, namespace.value, url.source);
+    const coordinator = stores.openCoordinator();
+    const words = await ask(coordinator);
+    void coordinator.close();
+    return words.filter((word) => harmless.test(word));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,52 @@
+import { Command } from 'commander';
+import { addCompletion } from './completion/command.js';
+import { addDemo } from './demo/command.js';
+import { visibleLines } from './display/visible.js';
+import { addObservers } from './observe/command.js';
+import { addOperators } from './operate/command.js';
+import type { RunCommand } from './run.js';
+import { addSelftest } from './selftest/command.js';
+import { addConfig } from './settings/command.js';
+import type { Terminal } from './terminal.js';
+import { packageVersion } from './version.js';
+import { hang } from './wrap.js';
+
+const help = `
+Examples:
+  tenure who payments                          who holds it now?
+  tenure watch payments                        and how does that change?
+  tenure suspend payments --reason INC-12      the kill switch
+  tenure demo                                  watch ownership change hands
+  tenure selftest --url redis://localhost      check the promises on your store
+
+Exit status: 0 success, 1 the answer is no, 64 usage, 69 store unreachable,
+70 a bug, 74 output not written, 75 not in time, 76 lease lost, 77 refused,
+78 store misconfigured, 128 + n stopped by signal n.
+`;
+
+/** All commands. Each loads what it works with when it runs, so that the others start at once. */
+export function createProgram(terminal: Terminal, run: RunCommand): Command {
+  const program = new Command('tenure')
+    .description(
+      'Safe ownership among processes: who may act now, and how everyone else is refused.',
+    )
+    .version(packageVersion())
+    .addHelpText('after', help)
+    .showHelpAfterError('(--help lists commands and options)')
+    .configureOutput({
+      outputError: (text, write) => write(hang(visibleLines(text), terminal.noteColumns, '  ')),
+    })
+    .exitOverride();
+  const wiring = { terminal, run };
+  program.commandsGroup('Look:');
+  addObservers(program, wiring);
+  program.commandsGroup('Operate:');
+  addOperators(program, wiring);
+  program.commandsGroup('Try:');
+  addDemo(program, terminal, run);
+  addSelftest(program, terminal, run);
+  program.commandsGroup('Set up:');
+  addConfig(program, wiring);
+  addCompletion(program, wiring);
+  return program;
+}
