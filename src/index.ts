@@ -3,6 +3,7 @@
  * store from `tenure/redis`, `tenure/postgres` or `tenure/memory`.
  */
 export * from './coordinators/index.js';
+export * from './elections/index.js';
 export * from './errors/index.js';
 export type { EventSource, Unsubscribe } from './events/index.js';
 export * from './fences/index.js';

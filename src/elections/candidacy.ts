@@ -62,6 +62,7 @@ export class Candidacy {
     const stop = () => loop.stop();
     return this.#alone('is led for already', stop, async () => {
       signal?.addEventListener('abort', stop);
+      if (signal?.aborted) stop();
       try {
         return await loop.run();
       } finally {

@@ -40,7 +40,7 @@ export class Elections implements AsyncDisposable {
   election(name: string, options?: ElectionOptions): Election {
     if (this.#closing !== undefined) throw new ClosedError('this set of elections');
     const present = this.#elections.get(name);
-    if (present === undefined) return this.#create(name, options ?? {});
+    if (present === undefined) return this.#create(name, options);
     if (options === undefined) return present;
     const remedy = 'leave the options out to get the election that was made before';
     throw new OptionError('options', options, `come too late for "${name}"`, remedy);
@@ -64,7 +64,7 @@ export class Elections implements AsyncDisposable {
     for (const unsubscribe of this.#subscriptions) unsubscribe();
   }
 
-  #create(name: string, options: ElectionOptions): Election {
+  #create(name: string, options: ElectionOptions = {}): Election {
     const { timing, coordinator } = this.#leases;
     const resolved = resolveElectionOptions(name, options, timing, coordinator.promises);
     const election = new Election(this.#leases, resolved);

@@ -54,9 +54,13 @@ export class LeadLoop<T> {
     for (let isFirst = true; !this.#isStopped; isFirst = false) {
       const term = await this.#campaign(isFirst);
       if (term === undefined) continue;
-      const outcome = await term.run(this.#work);
+      let failed = false;
+      const outcome = await term.run(this.#work, (outcome) => {
+        failed = this.#report(term, outcome);
+      });
       if (outcome.how === 'abandoned') throw this.#overdue(term);
-      const pauseMs = await this.#conclude(term, outcome);
+      await term.finish();
+      const pauseMs = this.#pauseMs(term, failed);
       if (this.#isStopped) return outcome.how === 'returned' ? outcome.value : undefined;
       await sleep(this.#context.runtime, pauseMs, this.#stopped.signal);
     }
@@ -93,9 +97,9 @@ export class LeadLoop<T> {
     return current.begin(lease);
   }
 
-  /** Tells how the work ended, gives the name back, and answers how long to leave it to others. */
-  async #conclude(term: LedTerm, outcome: WorkOutcome<T>): Promise<number> {
-    const { announcer, runtime, options } = this.#context;
+  /** Tells how the work ended; `true` if nobody had told it to. */
+  #report(term: LedTerm, outcome: WorkOutcome<T>): boolean {
+    const { announcer } = this.#context;
     const { lease } = term;
     const reason = term.stopReason;
     const failed = reason === undefined;
@@ -103,8 +107,13 @@ export class LeadLoop<T> {
       announcer.tell('workFailed', { term: lease.term, error: outcome.error });
     if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
     if (outcome.how === 'threw' && failed) this.#above = termToHeal(outcome.error, lease.term);
-    await term.finish();
-    if (term.heldMs > options.longestPauseMs) this.#backoff.reset();
+    return failed;
+  }
+
+  /** How long to leave the name to others. */
+  #pauseMs({ heldMs, lease }: LedTerm, failed: boolean): number {
+    const { runtime, options } = this.#context;
+    if (heldMs > options.longestPauseMs) this.#backoff.reset();
     if (failed) return this.#backoff.nextMs();
     const isCourteous = lease.endReason !== undefined && courteous.includes(lease.endReason);
     return isCourteous ? options.firstPauseMs * (0.5 + runtime.random() / 2) : 0;

@@ -91,12 +91,16 @@ export class LedTerm {
     return this.#settled.opened;
   }
 
-  /** Never rejects. Leaves the lease as it is: {@link finish} gives it back. */
-  run<T>(work: Work<T>): Promise<WorkOutcome<T>> {
+  /**
+   * Never rejects. Calls `settled` when the work has, before anybody else hears of it. Leaves the lease as it is:
+   * {@link finish} gives it back.
+   */
+  run<T>(work: Work<T>, settled: (outcome: WorkOutcome<T>) => void): Promise<WorkOutcome<T>> {
     if (this.stopReason !== undefined) return Promise.resolve({ how: 'not-begun' });
     this.#settled = new Latch();
     const done = this.#do(work).then((outcome) => {
       this.#timer?.cancel();
+      settled(outcome);
       this.#settled.open();
       return outcome;
     });

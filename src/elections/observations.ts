@@ -4,6 +4,11 @@ import type { LeadershipReader } from './reader.js';
 
 type Result = IteratorResult<Leadership, undefined>;
 
+interface Question {
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
 /**
  * What one observer sees: the state at the time it asks, or the next one that differs from what it was given last. A slow
  * one misses states in between, never the newest. Nothing is set up before the first `next()`.
@@ -11,7 +16,7 @@ type Result = IteratorResult<Leadership, undefined>;
 export class Observations implements AsyncIterableIterator<Leadership, undefined> {
   readonly #reader: LeadershipReader;
   readonly #signal: AbortSignal | undefined;
-  readonly #waiting: ((result: Result) => void)[] = [];
+  readonly #waiting: Question[] = [];
   readonly #end = () => this.#finish();
   #given: Leadership | undefined;
   #leave: Unsubscribe | undefined;
@@ -27,11 +32,11 @@ export class Observations implements AsyncIterableIterator<Leadership, undefined
   }
 
   async next(): Promise<Result> {
-    if (this.#signal?.aborted || this.#reader.isClosed) this.#finish();
+    if (this.#signal?.aborted) this.#finish();
     if (this.#isDone) return { done: true, value: undefined };
     this.#begin();
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
       this.#give();
     });
   }
@@ -42,27 +47,34 @@ export class Observations implements AsyncIterableIterator<Leadership, undefined
   }
 
   #begin(): void {
-    if (this.#leave !== undefined) return;
+    if (this.#leave !== undefined || this.#reader.ended !== undefined) return;
     this.#leave = this.#reader.attend(() => this.#give());
     this.#signal?.addEventListener('abort', this.#end);
   }
 
   /** One state answers one question. */
   #give(): void {
-    if (this.#reader.isClosed) return this.#finish();
+    if (this.#reader.ended !== undefined) {
+      this.#finish(this.#reader.ended.error);
+      return;
+    }
     const leadership = this.#reader.look();
     if (leadership === undefined || isSame(this.#given, leadership)) return;
-    const answer = this.#waiting.shift();
-    if (answer === undefined) return;
+    const question = this.#waiting.shift();
+    if (question === undefined) return;
     this.#given = leadership;
-    answer({ done: false, value: leadership });
+    question.resolve({ done: false, value: leadership });
   }
 
-  #finish(): void {
+  #finish(error?: unknown): void {
     if (this.#isDone) return;
     this.#isDone = true;
     this.#leave?.();
     this.#signal?.removeEventListener('abort', this.#end);
-    for (const answer of this.#waiting.splice(0)) answer({ done: true, value: undefined });
+    const [first, ...rest] = this.#waiting.splice(0);
+    // As of a generator that fails, the first question is answered with the error, and the others with the end.
+    if (error === undefined) first?.resolve({ done: true, value: undefined });
+    else first?.reject(error);
+    for (const { resolve } of rest) resolve({ done: true, value: undefined });
   }
 }

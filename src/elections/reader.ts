@@ -38,14 +38,15 @@ export class LeadershipReader {
   #knowledge: Knowledge = nothingKnown;
   #observerCount = 0;
   #run: Run | undefined;
-  #isClosed = false;
+  #ended: { readonly error: unknown } | undefined;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
+  /** Set once it was closed; with an error if it was the store that was. */
+  get ended(): { readonly error: unknown } | undefined {
+    return this.#ended;
   }
 
   /** What is known now, by the clock; `undefined` before the first read has ended. */
@@ -65,9 +66,9 @@ export class LeadershipReader {
     };
   }
 
-  /** Ends every observation. */
-  close(): void {
-    this.#isClosed = true;
+  /** Ends every observation, with an error if there is one. */
+  close(error?: unknown): void {
+    this.#ended ??= { error };
     this.#stop();
     this.#changed();
   }
@@ -77,7 +78,7 @@ export class LeadershipReader {
     const run = new Run(this.#options, {
       learned: (change) => this.#learned(change),
       outdated: () => this.#changed(),
-      closed: () => this.close(),
+      closed: (error) => this.close(error),
     });
     this.#run = run;
     void run.go();
@@ -102,7 +103,7 @@ export class LeadershipReader {
 interface RunListener {
   learned(change: (knowledge: Knowledge) => Knowledge): Knowledge;
   outdated(): void;
-  closed(): void;
+  closed(error: unknown): void;
 }
 
 /** The time from the first observer to the last one's leaving. */
@@ -165,7 +166,7 @@ class Run {
       return Math.min(pollMs * (0.8 + runtime.random() / 5), freeInMs + 5 + runtime.random() * 20);
     } catch (error) {
       if (this.#isStopped) return 0;
-      if (error instanceof ClosedError) this.#listener.closed();
+      if (error instanceof ClosedError) this.#listener.closed(error);
       else this.#listener.learned(fail);
       return this.#backoff.nextMs();
     }

@@ -31,6 +31,8 @@ export interface RosterEntryOptions {
   readonly holder: Holder;
   /** Somebody came, left or asks for something else; resolves when the store has heard it, or could not be reached. */
   readonly onChange: () => Promise<void>;
+  /** Somebody wants to know how things are, in `afterMs` at the latest. */
+  readonly onHurry: (afterMs: number) => void;
 }
 
 /** The one entry of this process among the candidates of a name: who here wants it, and what they hear. */
@@ -96,6 +98,8 @@ export class RosterEntry {
   }
 
   leave(enrollment: Enrollment): Promise<void> {
+    // Disbanded meanwhile: the store has heard of it.
+    if (!this.#members.some((member) => member.enrollment === enrollment)) return Promise.resolve();
     this.#members = this.#members.filter((member) => member.enrollment !== enrollment);
     return this.#options.onChange();
   }
@@ -108,6 +112,10 @@ export class RosterEntry {
   /** What a member asks for has changed. */
   update(): void {
     void this.#options.onChange();
+  }
+
+  hurry(afterMs: number): void {
+    this.#options.onHurry(afterMs);
   }
 
   /** `callCount` as it was when the request was sent: what a later call says is newer than its answer. */

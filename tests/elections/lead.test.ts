@@ -1,0 +1,423 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StaleTermError, StoreMisconfiguredError } from '../../src/errors/index.js';
+import {
+  ElectionFixture,
+  giveUpAfterMs,
+  name,
+  never,
+  rejection,
+  TestWork,
+  ttlMs,
+  withoutRetries,
+} from './fixture.js';
+
+let fixture: ElectionFixture;
+beforeEach(() => {
+  fixture = new ElectionFixture();
+});
+afterEach(async () => {
+  await fixture.close();
+  expect(fixture.runtime.pendingTimerCount).toBe(0);
+});
+
+/** A process that leads, or waits to. */
+function candidate(id: string, options: Parameters<ElectionFixture['process']>[1] = {}) {
+  const process = fixture.process(id, options);
+  const work = new TestWork();
+  const stop = new AbortController();
+  const leading = process.election.lead(work.run, { signal: stop.signal });
+  leading.catch(() => {});
+  return { ...process, work, stop, leading };
+}
+
+describe('leading', () => {
+  it('does the work of exactly one candidate at a time, renewed for as long as it takes', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(60 * ttlMs);
+    expect(a.work.lease.state).toBe('held');
+    expect(a.election.current).toBe(a.work.lease);
+    expect(a.log).toEqual(['elected']);
+    expect([b.log, b.work.beginCount, b.election.current]).toEqual([[], 0, undefined]);
+    expect(await fixture.candidates()).toEqual(['b waiting', 'a present']);
+  });
+
+  it('shows the lease as current before it tells that it was elected, and none before it tells of the end', async () => {
+    const process = fixture.process('a');
+    const seen: unknown[] = [];
+    process.election.events.on('elected', ({ lease }) =>
+      seen.push(process.election.current === lease),
+    );
+    process.election.events.on('lost', () => seen.push(process.election.current));
+    const leading = process.election.lead(({ signal }) => {
+      signal.addEventListener('abort', () => seen.push(process.election.current));
+      return never();
+    });
+    leading.catch(() => {});
+    await fixture.runtime.advance(100);
+    process.link.hang();
+    await fixture.runtime.advance(ttlMs);
+    expect(seen).toEqual([true, undefined, undefined]);
+    process.link.heal();
+    await fixture.runtime.advanceUntil(
+      rejection(Promise.all([leading, process.elections.close()])),
+    );
+  });
+
+  it('goes on when a listener throws', async () => {
+    const warned = new Promise((resolve) => process.once('warning', resolve));
+    const a = fixture.process('a');
+    a.election.events.on('elected', () => {
+      throw new Error('a bug in a logger');
+    });
+    const work = new TestWork();
+    void a.election.lead(work.run);
+    await fixture.runtime.advance(100);
+    expect(work.beginCount).toBe(1);
+    expect(await warned).toMatchObject({ name: 'TenureListenerWarning' });
+  });
+
+  it('tells what a listener causes after what it listens to, to everybody', async () => {
+    const a = fixture.process('a');
+    const told: string[] = [];
+    const once = a.election.events.on('elected', ({ lease }) => {
+      once();
+      lease.end('stalled');
+    });
+    a.election.events.on('elected', () => told.push('elected'));
+    a.election.events.on('lost', ({ reason }) => told.push(reason));
+    const work = new TestWork();
+    void a.election.lead(work.run);
+    await fixture.runtime.advance(100);
+    expect(told).toEqual(['elected', 'stalled']);
+    expect(work.beginCount).toBe(0);
+  });
+
+  it('resolves with what the work returned when it was told to stop, having given the name back', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    a.work.onStop = () => 42;
+    a.stop.abort();
+    expect(await a.leading).toBe(42);
+    expect(a.log).toEqual(['elected', 'resigned released']);
+    expect(await fixture.leader()).toBeUndefined();
+    expect(await fixture.candidates()).toEqual([]);
+  });
+
+  it('resolves at once when it is told to stop before it leads, and leaves nothing behind', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(100);
+    b.stop.abort();
+    expect(await b.leading).toBeUndefined();
+    expect(await fixture.candidates()).toEqual(['a present']);
+    const stopped = new AbortController();
+    stopped.abort();
+    expect(await b.election.lead(b.work.run, { signal: stopped.signal })).toBeUndefined();
+    a.stop.abort();
+    await fixture.runtime.advance(ttlMs);
+    expect(b.work.beginCount).toBe(0);
+  });
+
+  it('does not begin the work if a listener of its election tells it to stop', async () => {
+    const a = fixture.process('a');
+    const stop = new AbortController();
+    a.election.events.on('elected', () => stop.abort());
+    const work = new TestWork();
+    const led = a.election.lead(work.run, { signal: stop.signal });
+    expect(await fixture.runtime.advanceUntil(led)).toBeUndefined();
+    expect(work.beginCount).toBe(0);
+    expect(a.log).toEqual(['elected', 'resigned released']);
+  });
+});
+
+describe('a leader that is lost', () => {
+  it('stops by its own clock before another is elected, and campaigns again', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(100);
+    a.link.hang();
+    await fixture.runtime.advance(giveUpAfterMs);
+    expect(a.log).toEqual(['elected', 'lost unreachable']);
+    expect(b.log).toEqual([]);
+    await fixture.runtime.advance(ttlMs - giveUpAfterMs + 250);
+    expect(b.log).toEqual(['elected']);
+    a.link.heal();
+    await fixture.runtime.advance(ttlMs);
+    b.stop.abort();
+    await fixture.runtime.advance(250);
+    expect(withoutRetries(a.log)).toEqual(['elected', 'lost unreachable', 'elected']);
+    const [first, second] = a.work.leases.map(({ term }) => term);
+    expect(second).toBeGreaterThan(b.work.lease.term);
+    expect(b.work.lease.term).toBeGreaterThan(first as number);
+  });
+
+  it('sees after a freeze, in its first statement, that it leads no more', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(100);
+    a.freeze();
+    await fixture.runtime.advance(2 * ttlMs);
+    expect(b.log).toEqual(['elected']);
+    expect(a.election.current).toBeUndefined();
+    expect(a.log).toEqual(['elected', 'lost expired']);
+    a.thaw();
+    await fixture.runtime.advance(100);
+    expect(a.log).toEqual(['elected', 'lost expired']);
+  });
+
+  it('is told once, and elected once per term, however often it is lost; it campaigns all the same', async () => {
+    const a = candidate('a');
+    for (let loss = 0; loss < 50; loss++) {
+      await fixture.runtime.advance(1_000);
+      a.link.hang();
+      await fixture.runtime.advance(giveUpAfterMs);
+      a.link.heal();
+      await fixture.runtime.advance(ttlMs);
+    }
+    await fixture.runtime.advance(ttlMs);
+    const pair = ['elected', 'lost unreachable'];
+    expect(withoutRetries(a.log)).toEqual([
+      ...Array.from({ length: 50 }, () => pair).flat(),
+      'elected',
+    ]);
+    expect(a.work.mostActiveCount).toBe(1);
+    const terms = a.work.leases.map(({ term }) => term);
+    expect(new Set(terms).size).toBe(51);
+    expect(terms).toEqual([...terms].sort((one, other) => one - other));
+  });
+
+  it('does not begin again before its old work has settled, and says when that takes too long', async () => {
+    const a = candidate('a', { election: { drainMs: 2_000 } });
+    let end = () => {};
+    a.work.onStop = () =>
+      new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    await fixture.runtime.advance(100);
+    a.work.lease.supersede();
+    await fixture.runtime.advance(1_999);
+    expect(a.log).toEqual(['elected', 'lost superseded']);
+    await fixture.runtime.advance(10 * ttlMs);
+    expect(a.log).toEqual(['elected', 'lost superseded', 'workOverdue']);
+    expect(a.work.beginCount).toBe(1);
+    end();
+    await fixture.runtime.advance(ttlMs);
+    expect(a.work.beginCount).toBe(2);
+    expect(a.work.mostActiveCount).toBe(1);
+    a.work.onStop = () => {};
+  });
+
+  it('waits, after a restart under its old id, for the old term to end, and is elected anew', async () => {
+    const old = candidate('a');
+    await fixture.runtime.advance(100);
+    const { term } = old.work.lease;
+    old.crash();
+    const again = candidate('a');
+    await fixture.runtime.advance(giveUpAfterMs);
+    expect(again.log).toEqual([]);
+    await fixture.runtime.advance(ttlMs);
+    expect(again.log).toEqual(['elected']);
+    expect(again.work.lease.term).toBeGreaterThan(term);
+  });
+
+  it('leaves the name alone for the lock-delay, and not after a clean stop', async () => {
+    const graceAfterLossMs = 20_000;
+    const a = candidate('a', { election: { graceAfterLossMs } });
+    await fixture.runtime.advance(100);
+    const b = candidate('b', { election: { graceAfterLossMs } });
+    await fixture.runtime.advance(100);
+    a.crash();
+    await fixture.runtime.advance(ttlMs + graceAfterLossMs - 400);
+    expect(b.log).toEqual([]);
+    await fixture.runtime.advance(1_000);
+    expect(b.log).toEqual(['elected']);
+    const c = candidate('c');
+    await fixture.runtime.advance(100);
+    b.stop.abort();
+    await fixture.runtime.advance(250);
+    expect(c.log).toEqual(['elected']);
+  });
+
+  it('is replaced after the longest time to hold, and does not snatch the name back', async () => {
+    const a = candidate('a', { election: { maxHoldMs: 10_000 } });
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(10_200);
+    expect(a.log).toEqual(['elected', 'lost max-hold']);
+    expect(b.log).toEqual(['elected']);
+  });
+});
+
+describe('work that ends by itself', () => {
+  it.each([
+    ['throws', 'workFailed boom'],
+    ['returns', 'workReturned'],
+  ])('gives the name back once if it %s, to a candidate elsewhere', async (how, line) => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const b = candidate('b');
+    await fixture.runtime.advance(100);
+    const releasesBefore = a.calls.get('release') ?? 0;
+    if (how === 'throws') a.work.throw(new Error('boom'));
+    else a.work.return();
+    await fixture.runtime.advance(250);
+    expect(a.log).toEqual(['elected', line, 'resigned released']);
+    expect((a.calls.get('release') ?? 0) - releasesBefore).toBe(1);
+    expect(b.log).toEqual(['elected']);
+    await fixture.runtime.advance(120_000);
+    expect(await fixture.candidates()).toEqual(['a waiting', 'b present']);
+  });
+
+  it('is present, not waiting, while it backs off', async () => {
+    const a = candidate('a', { election: { firstPauseMs: 10_000 } });
+    await fixture.runtime.advance(100);
+    a.work.throw(new Error('boom'));
+    await fixture.runtime.advance(4_000);
+    expect(await fixture.candidates()).toEqual(['a present']);
+  });
+
+  it('is tried again after pauses that grow, with jitter, to the longest', async () => {
+    const a = fixture.process('a', { election: { firstPauseMs: 1_000, longestPauseMs: 8_000 } });
+    const begunAtMs: number[] = [];
+    void a.election.lead(() => {
+      begunAtMs.push(fixture.runtime.now().monotonicMs);
+      throw new Error('boom');
+    });
+    await fixture.runtime.advance(60_000);
+    const pauses = begunAtMs.slice(1).map((ms, index) => ms - (begunAtMs[index] as number));
+    for (const [index, pauseMs] of pauses.entries()) {
+      const ceilingMs = Math.min(8_000, 1_000 * 2 ** index);
+      expect(pauseMs).toBeGreaterThanOrEqual(ceilingMs / 2);
+      expect(pauseMs).toBeLessThan(ceilingMs + 50);
+    }
+    expect(pauses.length).toBeGreaterThan(8);
+    expect(new Set(pauses.map(Math.round)).size).toBeGreaterThan(4);
+  });
+
+  it('is tried again soon if it led for longer than the longest pause', async () => {
+    const a = candidate('a', { election: { firstPauseMs: 1_000, longestPauseMs: 8_000 } });
+    for (let failure = 0; failure < 5; failure++) {
+      await fixture.runtime.advance(10_000);
+      expect(a.work.activeCount).toBe(1);
+      a.work.throw(new Error('boom'));
+    }
+    await fixture.runtime.advance(10_000);
+    expect(a.work.activeCount).toBe(1);
+    await fixture.runtime.advance(100);
+    a.work.throw(new Error('boom'));
+    await fixture.runtime.advance(1_100);
+    expect(a.work.activeCount).toBe(1);
+  });
+
+  it('is no failure if it throws what it was stopped with', async () => {
+    const a = candidate('a');
+    a.work.onStop = (lease) => Promise.reject(lease.signal.reason);
+    await fixture.runtime.advance(100);
+    a.work.lease.supersede();
+    await fixture.runtime.advance(ttlMs);
+    expect(a.log).toEqual(['elected', 'lost superseded', 'elected']);
+  });
+
+  it('is reported if it throws anything else while it stops, and then keeps nobody waiting', async () => {
+    const a = candidate('a');
+    a.work.onStop = () => Promise.reject(new Error('could not save'));
+    await fixture.runtime.advance(100);
+    a.work.lease.supersede();
+    await fixture.runtime.advance(ttlMs);
+    expect(a.log).toEqual(['elected', 'lost superseded', 'workFailed could not save', 'elected']);
+    a.stop.abort();
+    expect(await a.leading).toBeUndefined();
+    expect(a.log.slice(4)).toEqual(['workFailed could not save', 'resigned released']);
+  });
+
+  it('gets a term above the one its resource has seen, if the store had lost its terms', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const { term } = a.work.lease;
+    const above = term + 1_000_000_000;
+    a.work.throw(new StaleTermError('payments', term, above));
+    await fixture.runtime.advance(2_000);
+    expect(a.work.lease.term).toBe(above + 1);
+    expect(a.log.slice(2)).toEqual(['resigned released', 'termHealed', 'elected']);
+  });
+
+  it('believes no term that is absurd, or not about its own', async () => {
+    const a = candidate('a');
+    for (const [own, installed] of [
+      [0, Number.MAX_SAFE_INTEGER],
+      [1, 2_000_000_000_000],
+    ] as const) {
+      await fixture.runtime.advance(3_000);
+      const { term } = a.work.lease;
+      a.work.throw(new StaleTermError('payments', term + own, installed));
+    }
+    await fixture.runtime.advance(10_000);
+    expect(a.work.beginCount).toBe(3);
+    expect(a.log).not.toContain('termHealed');
+  });
+});
+
+describe('errors of the store', () => {
+  it('are told and tried again, for ever, if they may pass', async () => {
+    const a = fixture.process('a');
+    a.link.cut();
+    const work = new TestWork();
+    void a.election.lead(work.run);
+    await fixture.runtime.advance(100 * ttlMs);
+    expect(new Set(a.log)).toEqual(new Set(['campaignFailed TENURE_UNREACHABLE']));
+    expect(a.log.length).toBeLessThan(500);
+    a.link.heal();
+    await fixture.runtime.advance(ttlMs);
+    expect(work.beginCount).toBe(1);
+  });
+
+  it('are the caller’s in the first campaign if trying again cannot help', async () => {
+    const a = fixture.process('a');
+    fixture.store.overwriteRecord(name, 'foreign');
+    const error = await rejection(a.election.lead(() => {}));
+    expect(error).toMatchObject({ code: 'TENURE_RECORD_CORRUPT' });
+    expect(await fixture.candidates()).toEqual([]);
+  });
+
+  it('are told and outlasted in later campaigns, whatever they are', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    fixture.store.overwriteRecord(name, 'foreign');
+    a.work.lease.supersede();
+    await fixture.runtime.advance(ttlMs);
+    expect(a.log).toContain('campaignFailed TENURE_RECORD_CORRUPT');
+    fixture.store.deleteRecord(name);
+    await fixture.runtime.advance(60_000);
+    expect(a.log.at(-1)).toBe('elected');
+  });
+
+  it('end it if the leases are closed, with an error that says so', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    await a.leases.close();
+    expect(await rejection(fixture.runtime.advanceUntil(a.leading))).toMatchObject({
+      code: 'TENURE_CLOSED',
+    });
+    expect(a.log).toEqual(['elected', 'resigned shutdown']);
+  });
+
+  it('say that a store is misconfigured', async () => {
+    const a = fixture.process('a');
+    const failing = Object.assign(Object.create(a.coordinator) as typeof a.coordinator, {
+      acquire: () => Promise.reject(new StoreMisconfiguredError('it evicts')),
+    });
+    const { Leases } = await import('../../src/leases/index.js');
+    const { Elections } = await import('../../src/elections/index.js');
+    const leases = new Leases(failing, { id: 'x', runtime: a.runtime });
+    const elections = new Elections(leases);
+    const error = await rejection(elections.election(name).lead(() => {}));
+    expect(error).toBeInstanceOf(StoreMisconfiguredError);
+    await elections.close();
+    await leases.close();
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { HistoryEntry } from '../../src/coordinators/index.js';
+import { withVacancies } from '../../src/elections/history.js';
+import { metadataText, parseMetadata } from '../../src/elections/metadata.js';
+import { OptionError } from '../../src/errors/index.js';
+import { untyped } from '../support/untyped.js';
+
+describe('what a candidate says about itself', () => {
+  it('is host and process id, or any JSON', () => {
+    expect(JSON.parse(metadataText())).toMatchObject({ pid: process.pid });
+    expect(metadataText({ zone: ['a', 1, true, null] })).toBe('{"zone":["a",1,true,null]}');
+    expect(metadataText(null)).toBe('null');
+  });
+
+  it.each<[string, unknown]>([
+    ['a function', () => {}],
+    ['a bigint', 5n],
+    ['a circle', Object.assign([] as unknown[], { 0: undefined })],
+    ['too long', 'x'.repeat(4_096)],
+    ['nested too deep', JSON.parse('['.repeat(17) + ']'.repeat(17))],
+  ])('is refused at once if it is %s', (what, value) => {
+    if (what === 'a circle') (value as unknown[])[0] = value;
+    expect(() => metadataText(untyped(value))).toThrow(OptionError);
+    expect(() => metadataText(untyped(value))).toThrow(/^metadata /);
+  });
+
+  it('never shows in an error', () => {
+    expect(() => metadataText(`secret${'x'.repeat(4_096)}`)).not.toThrow(/secret/);
+  });
+
+  it('is read with care when it comes from others', () => {
+    expect(parseMetadata(undefined)).toBeUndefined();
+    expect(parseMetadata('no json')).toBeUndefined();
+    expect(parseMetadata('['.repeat(17) + ']'.repeat(17))).toBeUndefined();
+    const value = parseMetadata('{"__proto__":{"admin":true},"zone":{"__proto__":1,"b":2}}');
+    expect(value).toEqual({ zone: { b: 2 } });
+    expect(Object.getOwnPropertyNames(value)).toEqual(['zone']);
+  });
+});
+
+describe('the history of an election', () => {
+  const term = (number: number, grantedAtMs: number, endedAtMs?: number): HistoryEntry => ({
+    kind: 'term',
+    term: number,
+    holderId: 'a',
+    grantedAtMs,
+    endedAtMs,
+    endReason: endedAtMs === undefined ? undefined : 'released',
+  });
+  const suspended: HistoryEntry = { kind: 'act', act: 'suspend', by: 'x', reason: 'y', atMs: 30 };
+
+  it('says how long nobody led before each term, whatever operators did meanwhile', () => {
+    const entries = withVacancies([term(1, 0, 20), suspended, term(2, 50, 60), term(3, 60)]);
+    expect(entries).toEqual([
+      { ...term(1, 0, 20), vacantMs: undefined },
+      suspended,
+      { ...term(2, 50, 60), vacantMs: 30 },
+      { ...term(3, 60), vacantMs: 0 },
+    ]);
+  });
+
+  it('does not say it where the end before is not known, and never less than nothing', () => {
+    const entries = withVacancies([term(1, 0), term(2, 50, 90), term(3, 70)]);
+    expect(entries.map((entry) => entry.kind === 'term' && entry.vacantMs)).toEqual([
+      undefined,
+      undefined,
+      0,
+    ]);
+  });
+});
