@@ -61,6 +61,11 @@ export class Enrollment {
     this.#entry.update();
   }
 
+  /** @internal Refreshes the entry in `afterMs`, if that is not due before. */
+  hurry(afterMs: number): void {
+    this.#entry.hurry(afterMs);
+  }
+
   /**
    * Takes this reason back. Never throws; resolves when the store has heard it, or could not be reached: then the entry
    * ends by itself. Safe to call twice.

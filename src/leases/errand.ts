@@ -63,7 +63,7 @@ export class Errand {
   /** Tried again by itself, in the time that is returned. */
   failed({ attemptTimeoutMs, renewEveryMs }: ResolvedTiming): number {
     this.#end();
-    const limits = { firstMs: attemptTimeoutMs / 4, limitMs: renewEveryMs / 2 };
+    const limits = { firstMs: attemptTimeoutMs / 4, limitMs: renewEveryMs };
     this.#backoff ??= new Backoff(this.#runtime, limits);
     const retryInMs = this.#backoff.nextMs();
     this.hurry(retryInMs);

@@ -85,7 +85,11 @@ export class Roster {
       this.#wake();
       return errand.demand();
     };
-    return { entry: new RosterEntry({ name, holder, onChange }), errand, timing };
+    const onHurry = (afterMs: number) => {
+      errand.hurry(afterMs);
+      this.#wake();
+    };
+    return { entry: new RosterEntry({ name, holder, onChange, onHurry }), errand, timing };
   }
 
   #called({ name, position }: Call): void {

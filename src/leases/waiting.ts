@@ -10,7 +10,7 @@ import { isReservedFor, turnAfterCallMs, turnUncalledMs } from './turns.js';
 export interface WaitingOptions {
   readonly runtime: Runtime;
   readonly holderId: string;
-  /** Errors are tried again at least this often. */
+  /** Between an acquisition that failed and a look at what stands there now. */
   readonly longestPauseMs: number;
   readonly attempt: () => Promise<AcquireOutcome>;
   /** Enters the queue. */
@@ -30,6 +30,7 @@ export interface WaitingOptions {
 export class Waiting implements QueueListener {
   readonly #options: WaitingOptions;
   readonly #backoff: Backoff;
+  #enrollment: Enrollment | undefined;
   /** When to try again; `undefined`: when something is heard. */
   #turn: { readonly from: Instant; readonly afterMs: number } | undefined;
   /** In the queue; `undefined`: not known. */
@@ -52,18 +53,17 @@ export class Waiting implements QueueListener {
     const { runtime, enroll } = this.#options;
     const startedAt = runtime.now();
     let lease = await this.#try(false);
-    let enrollment: Enrollment | undefined;
     try {
       while (lease === undefined) {
         const leftMs = waitMs - elapsedMs(startedAt, runtime.now());
         if (leftMs <= 0) return this.#giveUp();
-        enrollment ??= enroll(this);
+        this.#enrollment ??= enroll(this);
         await this.#sleep(Math.min(leftMs, this.#turnInMs()));
         if (this.#turnInMs() <= 0) lease = await this.#try(true);
       }
       return lease;
     } finally {
-      void enrollment?.withdraw();
+      void this.#enrollment?.withdraw();
     }
   }
 
@@ -104,11 +104,17 @@ export class Waiting implements QueueListener {
     } catch (error) {
       this.#throwIfEnded();
       if (!isTransient(error)) throw error;
-      const retryInMs = this.#backoff.nextMs();
-      this.#hasten(retryInMs);
-      this.#note(error, retryInMs);
+      this.#note(error, this.#retry());
       return undefined;
     }
+  }
+
+  /** Looks again before it tries again: the queue alone asks a store that is in trouble. */
+  #retry(): number {
+    // Whoever does not stand in the queue yet will at once, and looks by that.
+    const retryInMs = this.#enrollment === undefined ? 0 : this.#backoff.nextMs();
+    this.#enrollment?.hurry(retryInMs);
+    return retryInMs;
   }
 
   #note(error: TenureError, retryInMs: number): void {
@@ -123,7 +129,7 @@ export class Waiting implements QueueListener {
     this.#error = undefined;
     if (outcome.outcome === 'granted') {
       if (!isConfirmed || (await this.#confirmed(outcome.lease))) return outcome.lease;
-      this.#hasten(this.#backoff.nextMs());
+      this.#retry();
       return undefined;
     }
     this.#backoff.reset();
