@@ -17,12 +17,13 @@ const LAYERS = [
 ];
 
 /** Public entry points, `src/<name>.ts`. They sit between `testing` and `streams`. */
-const ENTRIES = ['index', 'memory', 'redis', 'postgres', 'testing'];
+const ENTRIES = ['index', 'memory', 'sqlite', 'redis', 'postgres', 'testing'];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
 const STORES = [
   { store: 'redis', client: 'ioredis', rooms: ['coordinators/redis', 'streams/redis'] },
   { store: 'postgres', client: 'pg', rooms: ['fences/postgres'] },
+  { store: 'sqlite', client: 'libsql', rooms: ['coordinators/sqlite'] },
 ];
 
 const oneOf = (names) => `(?:${names.join('|')})`;
@@ -91,10 +92,11 @@ module.exports = {
         reachable: true,
         path: [
           '^src/(?:cli|drivers|testing)(?:/|\\.ts$)',
-          '^src/[^/]+/(?:memory|redis|postgres)(?:/|\\.ts$)',
-          '^src/(?:memory|redis|postgres)\\.ts$',
+          '^src/[^/]+/(?:memory|sqlite|redis|postgres)(?:/|\\.ts$)',
+          '^src/(?:memory|sqlite|redis|postgres)\\.ts$',
           npmPackage('ioredis'),
           npmPackage('pg'),
+          npmPackage('libsql'),
           npmPackage('commander'),
         ],
       },
@@ -115,12 +117,12 @@ module.exports = {
     },
     {
       name: 'no-undeclared-packages',
-      comment: 'What is published may import only Node, commander and the two optional clients.',
+      comment: 'What is published may import only Node, commander and the optional clients.',
       severity: 'error',
       from: { path: '^src/' },
       to: {
         path: 'node_modules/',
-        pathNot: ['commander', 'ioredis', 'pg'].map(npmPackage),
+        pathNot: ['commander', 'ioredis', 'pg', 'libsql'].map(npmPackage),
       },
     },
     {
@@ -128,7 +130,10 @@ module.exports = {
       comment: 'An import that cannot be found cannot be checked either.',
       severity: 'error',
       from: { path: '^src/' },
-      to: { couldNotResolve: true, pathNot: ['commander', 'ioredis', 'pg'].map(npmPackage) },
+      to: {
+        couldNotResolve: true,
+        pathNot: ['commander', 'ioredis', 'pg', 'libsql'].map(npmPackage),
+      },
     },
     {
       name: 'src-stays-inside-src',

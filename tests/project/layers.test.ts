@@ -19,6 +19,8 @@ const sound: Readonly<Record<string, string>> = {
   'drivers/postgres/index.ts': "import pg from 'pg'; export const driver = pg;",
   'coordinators/index.ts': "export { TenureError } from '../time/index.js';",
   'coordinators/memory/index.ts': "export { TenureError as Memory } from '../index.js';",
+  'drivers/sqlite/index.ts': "import libsql from 'libsql'; export const driver = libsql;",
+  'coordinators/sqlite/index.ts': "export { driver } from '../../drivers/sqlite/index.js';",
   'coordinators/redis/index.ts': "export { driver } from '../../drivers/redis/index.js';",
   'leases/index.ts': "export { TenureError as Lease } from '../coordinators/index.js';",
   'shards/index.ts': "export { Lease as Shard } from '../leases/index.js';",
@@ -27,6 +29,7 @@ const sound: Readonly<Record<string, string>> = {
   'streams/index.ts': "export { Shard as Stream } from '../shards/index.js';",
   'index.ts': "export { Lease } from './leases/index.js';",
   'memory.ts': "export { Memory } from './coordinators/memory/index.js';",
+  'sqlite.ts': "export { driver } from './coordinators/sqlite/index.js';",
   'redis.ts': "export { driver } from './coordinators/redis/index.js';",
   'testing.ts': "export { Memory } from './memory.js';",
   'cli/main.ts': "import 'commander'; import '../redis.js';",
@@ -110,6 +113,16 @@ const planted: readonly (readonly [file: string, text: string, report: string])[
     'client-pg-only-in-its-store-rooms: src/coordinators/redis/wrong-client.ts -> ',
   ],
   [
+    'coordinators/redis/file.ts',
+    "import libsql from 'libsql'; export { libsql };",
+    'client-libsql-only-in-its-store-rooms: src/coordinators/redis/file.ts -> ',
+  ],
+  [
+    'coordinators/memory/file.ts',
+    "export * from '../../drivers/sqlite/index.js';",
+    'driver-sqlite-only-in-its-store-rooms: src/coordinators/memory/file.ts -> src/drivers/sqlite/index.ts',
+  ],
+  [
     'cli/driver.ts',
     "export * from '../drivers/redis/index.js';",
     'driver-redis-only-in-its-store-rooms: src/cli/driver.ts -> src/drivers/redis/index.ts',
@@ -180,6 +193,7 @@ describe('the layer rule', () => {
 
   it.each([
     ['a store room', 'coordinators/memory/index.js'],
+    ['a room that loads its client late', 'coordinators/sqlite/index.js'],
     ['a driver', 'drivers/redis/index.js'],
     ['the command line', 'cli/main.js'],
   ])('keeps %s out of the core entry, however far down it is imported', async (_, target) => {

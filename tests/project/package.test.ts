@@ -20,7 +20,7 @@ describe('the manifest', () => {
 
   it('makes every store client optional, with a lower bound only', () => {
     const peers = manifest.peerDependencies ?? {};
-    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'pg']);
+    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'pg']);
     for (const [name, range] of Object.entries(peers)) {
       // An upper bound breaks the installation of whoever is ahead of us.
       expect(range, name).toMatch(/^>=\d+(\.\d+){0,2}$/);
@@ -37,7 +37,7 @@ describe('the manifest', () => {
   });
 
   it('offers types beside every entry point', () => {
-    expect(exported).toEqual(['.', './memory', './redis', './postgres', './testing']);
+    expect(exported).toEqual(['.', './memory', './redis', './postgres', './sqlite', './testing']);
     for (const path of exported) {
       const name = path === '.' ? 'index' : path.slice(2);
       expect(manifest.exports?.[path]).toEqual({
@@ -104,7 +104,7 @@ describe('an entry point', () => {
     return JSON.parse(stdout) as string[];
   }
 
-  it.each(['tenure', 'tenure/memory', 'tenure/testing'])(
+  it.each(['tenure', 'tenure/memory', 'tenure/sqlite', 'tenure/testing'])(
     '%s loads no store client and no command line parser',
     async (specifier) => {
       expect(await packagesLoadedBy(specifier)).toEqual([]);

@@ -1,0 +1,6 @@
+export {
+  type SqliteCoordinator,
+  type SqliteCoordinatorEvents,
+  type SqliteCoordinatorOptions,
+  sqliteCoordinator,
+} from './coordinator.js';

@@ -1,0 +1,109 @@
+import type {
+  SqliteDatabase,
+  SqliteLibrary,
+  SqliteRow,
+  SqliteStatement,
+  SqliteValue,
+} from './client.js';
+import type { SqlitePhase } from './errors.js';
+import { SqliteFailure } from './failure.js';
+import { type FileIdentity, identifyFile, isSameFile } from './file.js';
+
+/** One open file, with statements that are prepared once. All calls are synchronous, and throw {@link SqliteFailure}. */
+export class SqliteConnection {
+  readonly path: string;
+  readonly #library: SqliteLibrary;
+  readonly #database: SqliteDatabase;
+  readonly #identity: FileIdentity;
+  readonly #statements = new Map<string, SqliteStatement>();
+  #isInTransaction = false;
+
+  /** Opens the file that `identity` was read from. */
+  constructor(library: SqliteLibrary, path: string, identity: FileIdentity) {
+    this.path = path;
+    this.#library = library;
+    this.#identity = identity;
+    this.#database = this.#attempt('open', () => library.open(path));
+  }
+
+  /** Whether another file, or none, is under the path by now. */
+  isMoved(): boolean {
+    return !isSameFile(this.#identity, identifyFile(this.path));
+  }
+
+  /** Rises, or at least changes, with every commit of another connection. */
+  dataVersion(): number {
+    return Number(this.pragma('data_version'));
+  }
+
+  pragma(name: string): SqliteValue | undefined {
+    return Object.values(this.get(`PRAGMA ${name}`) ?? {})[0];
+  }
+
+  begin(mode: 'read' | 'write'): void {
+    this.run(mode === 'write' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    this.#isInTransaction = true;
+  }
+
+  commit(): void {
+    this.#attempt('commit', () => this.#prepared('COMMIT').run());
+    this.#isInTransaction = false;
+  }
+
+  /** Safe if there is no transaction, also one that SQLite has rolled back by itself. */
+  rollback(): void {
+    if (!this.#isInTransaction) return;
+    this.#isInTransaction = false;
+    try {
+      this.#prepared('ROLLBACK').run();
+    } catch {
+      // Most failures end the transaction themselves; the next BEGIN would say so if this one had not.
+    }
+  }
+
+  get(sql: string, ...values: SqliteValue[]): SqliteRow | undefined {
+    const row = this.#attempt('transaction', () => this.#prepared(sql).get(...values));
+    return row as SqliteRow | undefined;
+  }
+
+  all(sql: string, ...values: SqliteValue[]): SqliteRow[] {
+    const rows = this.#attempt('transaction', () => this.#prepared(sql).all(...values));
+    return rows as SqliteRow[];
+  }
+
+  run(sql: string, ...values: SqliteValue[]): void {
+    this.#attempt('transaction', () => this.#prepared(sql).run(...values));
+  }
+
+  exec(sql: string): void {
+    this.#attempt('transaction', () => this.#database.exec(sql));
+  }
+
+  close(): void {
+    this.rollback();
+    this.#statements.clear();
+    try {
+      this.#database.close();
+    } catch {
+      // Nothing of ours is open in it any more.
+    }
+  }
+
+  #prepared(sql: string): SqliteStatement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #attempt<Value>(phase: SqlitePhase, act: () => Value): Value {
+    try {
+      return act();
+    } catch (error) {
+      const code = this.#library.resultCode(error);
+      throw code === undefined ? error : new SqliteFailure(code, phase);
+    }
+  }
+}

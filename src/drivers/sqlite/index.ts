@@ -1,0 +1,8 @@
+export { listen, ring } from './bell.js';
+export type { SqliteDatabase, SqliteLibrary, SqliteRow, SqliteValue } from './client.js';
+export { kernelClockKind, type SqliteClock, type SqliteMoment } from './clock.js';
+export type { StatFileSystem } from './file-systems.js';
+export { sqlitePath } from './location.js';
+export type { SqliteSchema } from './schema.js';
+export { SqliteSession, type SqliteSessionEvents } from './session.js';
+export type { SqliteTransaction } from './transaction.js';

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+import { OptionError } from '../../errors/index.js';
+
+const remedy = 'pass the path of a file on a local disk, or sqlite:PATH';
+
+/**
+ * The absolute path that a location names: a path, `sqlite:PATH` (taken as it is, nothing in it is decoded), or a URL
+ * object `sqlite:` or `file:`.
+ *
+ * @throws {OptionError} if it is none, or names a database in memory, which no other process could see.
+ */
+export function sqlitePath(location: string | URL): string {
+  const path = location instanceof URL ? pathOfUrl(location) : pathOfText(location);
+  if (path === '' || path === ':memory:')
+    throw new OptionError('path', path, 'is no file that processes could share', remedy);
+  if (path.includes('\0')) throw new OptionError('path', path, 'holds a NUL', remedy);
+  return resolve(path);
+}
+
+function pathOfText(text: string): string {
+  if (typeof text !== 'string') throw new OptionError('path', text, 'is not a path', remedy);
+  const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : text;
+  // `sqlite:///absolute` is how others write it; a host would be another machine.
+  if (text.startsWith('sqlite://')) {
+    if (!path.startsWith('///')) throw new OptionError('path', text, 'names a host', remedy);
+    return path.slice(2);
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(path))
+    throw new OptionError('path', path, 'is the URL of something else', remedy);
+  return path;
+}
+
+function pathOfUrl(url: URL): string {
+  if (!['sqlite:', 'file:'].includes(url.protocol) || url.host !== '')
+    throw new OptionError('path', url.href, 'is not the URL of a local file', remedy);
+  if (url.search !== '' || url.hash !== '')
+    throw new OptionError('path', url.href, 'has parameters, which are not read', remedy);
+  try {
+    return decodeURIComponent(url.pathname);
+  } catch {
+    throw new OptionError('path', url.href, 'has a % that encodes nothing', remedy);
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Leases in a file, for the processes of one machine: `import { sqliteCoordinator } from 'tenure/sqlite'`. Needs Node
+ * 22.13 or later, or the package `libsql`.
+ */
+export {
+  type SqliteCoordinator,
+  type SqliteCoordinatorEvents,
+  type SqliteCoordinatorOptions,
+  sqliteCoordinator,
+} from './coordinators/sqlite/index.js';
