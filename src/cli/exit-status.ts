@@ -34,6 +34,7 @@ export const exitStatus = {
 export function exitStatusOf(error: unknown): number {
   if (error instanceof InterruptedError) return error.status;
   if (error instanceof OutputLostError) return exitStatus.outputLost;
+  if (installCommand(error) !== undefined) return exitStatus.misconfigured;
   if (error instanceof OptionError || error instanceof UsageError) return exitStatus.usage;
   if (error instanceof StoreMisconfiguredError || error instanceof RecordCorruptError)
     return exitStatus.misconfigured;
@@ -45,6 +46,12 @@ export function exitStatusOf(error: unknown): number {
     return exitStatus.unavailable;
   }
   return exitStatus.internal;
+}
+
+/** What to run if a package is missing, which every error about one says in its remedy. */
+export function installCommand(error: unknown): string | undefined {
+  if (!(error instanceof OptionError)) return undefined;
+  return /^run: (npm install [\w@/-]+)/.exec(error.remedy)?.[1];
 }
 
 /** A person or a supervisor asked us to stop, or whoever read the output has gone. */

@@ -1,6 +1,6 @@
 import { redactSecrets } from '../errors/index.js';
 import { visibleLines } from './display/visible.js';
-import { exitStatus, exitStatusOf, InterruptedError } from './exit-status.js';
+import { exitStatus, exitStatusOf, InterruptedError, installCommand } from './exit-status.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
@@ -25,7 +25,7 @@ export function reportFailure(
   const addresses = targets.map(addressOf).filter((address) => address !== 'memory:');
   if (!concernsNoStore.includes(status) && addresses.length > 0)
     terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
-  terminal.note(`  next:    ${nextCommand(command, status, addresses)}`);
+  terminal.note(`  next:    ${installCommand(error) ?? nextCommand(command, status, addresses)}`);
   return status;
 }
 

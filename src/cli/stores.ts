@@ -1,7 +1,9 @@
+import { resolve } from 'node:path';
 import type { Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
-import { addressOf, checkUrl, memoryUrl, storeKindOf } from './store-url.js';
+import { defaultSource } from './settings/setting.js';
+import { addressOf, checkUrl, memoryUrl, sqlitePath, storeKindOf } from './store-url.js';
 
 /** Where leases are kept: one namespace of one store, with as many clients as there are processes. */
 export interface Stores {
@@ -80,8 +82,16 @@ async function memoryStores(): Promise<MessageStores> {
   };
 }
 
-async function sqliteStores(url: string, _namespace: string, source: string): Promise<Stores> {
-  throw new OptionError(source, addressOf(url), 'names no store known here', 'use redis://host');
+async function sqliteStores(url: string, namespace: string, source: string): Promise<Stores> {
+  const { sqliteCoordinator } = await import('../coordinators/sqlite/index.js');
+  const path = resolve(sqlitePath(url, source));
+  // The folder of the default is ours to make; that of another file may be a typing error.
+  const createDirectory = source === defaultSource;
+  return {
+    address: `sqlite:${path}`,
+    isLocal: false,
+    openCoordinator: () => sqliteCoordinator(path, { namespace, createDirectory }),
+  };
 }
 
 async function redisStores(url: string, namespace: string, source: string): Promise<MessageStores> {

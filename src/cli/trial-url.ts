@@ -1,4 +1,4 @@
-import type { Setting } from './settings/index.js';
+import { defaultSource, type Setting } from './settings/setting.js';
 import { memoryUrl } from './store-url.js';
 
 export const trialUrlVariable = 'REDIS_URL';
@@ -14,5 +14,5 @@ export function trialUrl(
   if (flag !== undefined) return { value: flag, source: '--url' };
   const fromVariable = environment[trialUrlVariable];
   if (fromVariable) return { value: fromVariable, source: trialUrlVariable };
-  return { value: memoryUrl, source: 'default' };
+  return { value: memoryUrl, source: defaultSource };
 }

@@ -1,5 +1,10 @@
 import { type ConfigFile, findConfigFile } from './config-file.js';
-import type { Setting, SettingDefinition, Surroundings } from './setting.js';
+import {
+  defaultSource,
+  type Setting,
+  type SettingDefinition,
+  type Surroundings,
+} from './setting.js';
 import { type SettingKey, type SettingValue, settingTable } from './table.js';
 
 /** The flags of a command as the parser gives them: those that were not written are not there. */
@@ -43,7 +48,7 @@ export function resolveSetting(
     const meant = definition.fromFile?.(entry, file.folder) ?? entry;
     return parsed(definition, meant, `${file.path}: ${key}`);
   }
-  return parsed(definition, definition.defaultText(surroundings), 'default');
+  return parsed(definition, definition.defaultText(surroundings), defaultSource);
 }
 
 export function configFlag(flags: Flags): string | undefined {

@@ -1,3 +1,6 @@
+/** The source of what was not set anywhere. */
+export const defaultSource = 'default';
+
 /** A value with where it came from, to name in messages: `--url`, `TENURE_URL`, `./tenure.json: url` or `default`. */
 export interface Setting<Value> {
   readonly value: Value;

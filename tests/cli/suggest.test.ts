@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { type Lookup, suggest } from '../../src/cli/completion/suggest.js';
+import { createProgram } from '../../src/cli/program.js';
+import { RecordingTerminal } from './session.js';
+
+const program = createProgram(new RecordingTerminal(), async () => {});
+const asked: unknown[] = [];
+const lookup: Lookup = {
+  async names(beginning, flags) {
+    asked.push({ beginning, ...flags });
+    return ['payments', 'pay/rolls', 'reports'];
+  },
+  async candidates(name, flags) {
+    asked.push({ name, ...flags });
+    return ['replica-1', 'replica-2'];
+  },
+};
+
+async function words(...line: string[]): Promise<string[]> {
+  const { words: found } = await suggest(program, line, lookup);
+  return found.map(({ word }) => word);
+}
+
+describe('what a shell may offer', () => {
+  it('is every command that the help shows, and no hidden one', async () => {
+    const found = await words('');
+    expect(found).toEqual(expect.arrayContaining(['who', 'status', 'suspend', 'demo', 'help']));
+    expect(found).not.toContain('complete');
+    expect(await words('s')).toEqual(['status', 'suspend', 'selftest']);
+  });
+
+  it('is every option of the command, with what it means', async () => {
+    expect(await words('handoff', '--r')).toEqual(['--reserve', '--reason']);
+    expect(await words('who', 'x', '--n')).toEqual(['--namespace']);
+    expect(await words('-')).toEqual(['--version', '--help']);
+    const { words: found } = await suggest(program, ['who', '--conf'], lookup);
+    expect(found).toEqual([{ word: '--config', meaning: 'read settings from this JSON file' }]);
+  });
+
+  it('is a choice of an option, in both of its forms', async () => {
+    expect(await words('status', '-o', '')).toEqual(['text', 'wide', 'json']);
+    expect(await words('status', '--output', 'w')).toEqual(['wide']);
+    expect(await words('status', '--output=w')).toEqual(['--output=wide']);
+    expect(await words('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+  });
+
+  it('is a name from the store that the settings name', async () => {
+    asked.length = 0;
+    expect(await words('who', '--url', 'redis://h', '--namespace=n', 'pay')).toEqual([
+      'payments',
+      'pay/rolls',
+    ]);
+    expect(await words('status', 'payments', 'r')).toEqual(['reports']);
+    expect(asked).toEqual([
+      { beginning: 'pay', url: 'redis://h', namespace: 'n' },
+      { beginning: 'r' },
+    ]);
+  });
+
+  it('is a candidate of the name for the successor', async () => {
+    asked.length = 0;
+    expect(await words('handoff', 'payments', '--yes', '--to', '')).toEqual([
+      'replica-1',
+      'replica-2',
+    ]);
+    expect(asked).toEqual([{ name: 'payments' }]);
+    expect(await words('handoff', '--to', '')).toEqual([]);
+  });
+
+  it('is files for a file, and for what belongs to another program', async () => {
+    expect(await suggest(program, ['who', '--config', ''], lookup)).toEqual({
+      words: [],
+      files: true,
+    });
+    expect(await suggest(program, ['who', '--', ''], lookup)).toEqual({ words: [], files: true });
+  });
+
+  it.each([
+    [['who', 'a', '']],
+    [['who', '--namespace', '']],
+    [['nothing', 'x', '']],
+    [['who', '--nothing=']],
+    [['demo', '']],
+  ])('is nothing after %j', async (line) => {
+    expect(await suggest(program, line, lookup)).toEqual({ words: [], files: false });
+  });
+});
