@@ -7,12 +7,14 @@ import { addOperators } from './operate/command.js';
 import type { RunCommand } from './run.js';
 import { addSelftest } from './selftest/command.js';
 import { addConfig } from './settings/command.js';
+import { addRun } from './supervise/command.js';
 import type { Terminal } from './terminal.js';
 import { packageVersion } from './version.js';
 import { hang } from './wrap.js';
 
 const help = `
 Examples:
+  tenure run --election payments -- ./pay      runs only while it is elected
   tenure who payments                          who holds it now?
   tenure watch payments                        and how does that change?
   tenure suspend payments --reason INC-12      the kill switch
@@ -38,6 +40,8 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
     })
     .exitOverride();
   const wiring = { terminal, run };
+  program.commandsGroup('Work:');
+  addRun(program, terminal, run);
   program.commandsGroup('Look:');
   addObservers(program, wiring);
   program.commandsGroup('Operate:');

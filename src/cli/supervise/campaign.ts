@@ -1,0 +1,69 @@
+import type { LeaseRecord } from '../../coordinators/index.js';
+import type { Lease } from '../../leases/index.js';
+import { sleep } from '../../time/index.js';
+import { sayRecord } from '../display/record.js';
+import { sayDuration } from '../duration.js';
+import { exitStatus, InterruptedError } from '../exit-status.js';
+import type { RunContext } from './run-context.js';
+import { endsWaiting } from './signals.js';
+
+/** The queue's answers are there anyway, with each refresh of our place in it; they are looked at this often. */
+const lookEveryMs = 100;
+
+/**
+ * Waits until this process is elected; or answers with the exit status that says why it was not. Leaves nothing behind.
+ *
+ * @throws {InterruptedError} if a signal ends it, and what {@link Election.campaign} throws.
+ */
+export async function campaign(context: RunContext): Promise<Lease | number> {
+  const { plan, election, signals } = context;
+  const stopping = new AbortController();
+  signals.passTo((signal) => {
+    // What SIGUSR1 and SIGUSR2 mean is for the child to say, and there is none.
+    if (endsWaiting(signal)) stopping.abort(new InterruptedError(signal));
+  });
+  const over = new AbortController();
+  const told = plan.waitMs > 0 ? tellWhomWeWaitFor(context, over.signal) : undefined;
+  try {
+    const { waitMs } = plan;
+    const lease = await election.campaign({ waitMs, signal: stopping.signal });
+    return lease ?? (await notElected(context));
+  } finally {
+    over.abort();
+    await told;
+  }
+}
+
+/** Says what stands under the name whenever that changes, until `over`. */
+async function tellWhomWeWaitFor(context: RunContext, over: AbortSignal): Promise<void> {
+  const { plan, runtime, leases, voice } = context;
+  const { name } = plan;
+  const place = leases.enroll(name, { standing: 'present' });
+  let last = '';
+  while (!over.aborted) {
+    const { current } = place;
+    const state = current === undefined ? '' : sayRecord(current);
+    if (state !== last && state !== '') voice.say(`waiting for ${quoted(name)}: ${state}`);
+    last = state;
+    await sleep(runtime, lookEveryMs, over);
+  }
+  await place.withdraw();
+}
+
+async function notElected({ plan, election, voice }: RunContext): Promise<number> {
+  const { name, waitMs } = plan;
+  const record = await election.read();
+  const patience = waitMs === 0 ? '' : ` within ${sayDuration(waitMs)}`;
+  voice.say(`not elected for ${quoted(name)}${patience}: it is ${sayRecord(record)}`);
+  voice.say(remedyFor(record, name));
+  return waitMs === 0 && record?.state === 'suspended' ? exitStatus.refused : exitStatus.notInTime;
+}
+
+function remedyFor(record: LeaseRecord | undefined, name: string): string {
+  if (record?.state === 'suspended') return `  next:    tenure resume ${name}, if it may go on`;
+  return `  next:    tenure status ${name}, or a longer --wait`;
+}
+
+export function quoted(name: string): string {
+  return JSON.stringify(name);
+}

@@ -1,0 +1,73 @@
+import type { Lease } from '../../leases/index.js';
+import { exitStatus, InterruptedError } from '../exit-status.js';
+import { campaign, quoted } from './campaign.js';
+import { runOnLost } from './on-lost.js';
+import { resolveCommand } from './plan.js';
+import type { RunContext } from './run-context.js';
+import { Term } from './term.js';
+
+/**
+ * Campaigns, runs the command while this process leads, and after a loss does so again if that is wanted: never two
+ * children at a time, since the next campaign begins when nothing is left of the last.
+ *
+ * @returns the exit status.
+ * @throws what is an error, and {@link ProgramError} for a command that cannot be run.
+ */
+export async function supervise(context: RunContext): Promise<number> {
+  const { plan, watch, environment } = context;
+  // A mistyped command is told at once, and not when somebody else has died some day.
+  resolveCommand(plan.command, environment);
+  watch.prepare();
+  const stopTelling = tellOfElection(context);
+  try {
+    for (;;) {
+      const lease = await campaign(context);
+      if (typeof lease === 'number') return lease;
+      const status = await serve(context, lease);
+      if (status !== 'again') return status;
+    }
+  } finally {
+    stopTelling();
+  }
+}
+
+async function serve(context: RunContext, lease: Lease): Promise<number | 'again'> {
+  const { plan, signals, voice } = context;
+  const end = await new Term(context, lease).run();
+  switch (end.how) {
+    case 'ended':
+      return end.status;
+    case 'interrupted':
+      throw new InterruptedError(end.signal);
+    case 'unwatched':
+      return exitStatus.internal;
+    case 'lost':
+      signals.passTo(() => {});
+      if (plan.onLost !== undefined) await runOnLost(context, plan.onLost, end.facts, end.reason);
+      if (!plan.restartsOnLoss || signals.isToldToEnd) return exitStatus.lost;
+      voice.say(`campaigning for ${quoted(plan.name)} again`);
+      return 'again';
+  }
+}
+
+/** What happens between the lines, in words. */
+function tellOfElection({ election, leases, voice }: RunContext): () => void {
+  const unsubscribes = [
+    election.events.on('campaignFailed', ({ error }) =>
+      voice.sayOnce(`${error instanceof Error ? error.message : String(error)} Trying again.`),
+    ),
+    election.events.on('duplicate', ({ id }) =>
+      voice.say(`another live process uses the id ${id}; give each one of its own with --id`),
+    ),
+    leases.events.on('uncertain', ({ lease }) => {
+      const seconds = (lease.remainingMs / 1_000).toFixed(1);
+      voice.say(
+        `the lease is uncertain: the command is stopped in ${seconds} s unless it is renewed`,
+      );
+    }),
+    leases.events.on('recovered', () => voice.say('the lease is renewed again')),
+  ];
+  return () => {
+    for (const unsubscribe of unsubscribes) unsubscribe();
+  };
+}
