@@ -8,6 +8,9 @@ import { StallWatch } from './stall-watch.js';
 import { ThreadLease, type ThreadLeaseHost } from './thread-lease.js';
 import { toWire } from './wire-error.js';
 
+/** Connecting may take its time; nothing waits for it. */
+const warmUpLimitMs = 10_000;
+
 export interface ThreadSideOptions {
   /** Its instants are those of the main thread's clock. */
   readonly runtime: Runtime;
@@ -47,6 +50,7 @@ export class ThreadSide {
         this.#tellOnce();
       },
     };
+    this.#warmUp();
   }
 
   receive(message: Exclude<ToThread, { type: 'close' }>): void {
@@ -70,6 +74,11 @@ export class ThreadSide {
     this.#leases.clear();
     await this.#renewers.close();
     await this.#options.coordinator.close();
+  }
+
+  /** A first renewal that had to connect as well might run out of time, and put its leases in doubt. */
+  #warmUp(): void {
+    this.#options.coordinator.read(['tenure'], { timeoutMs: warmUpLimitMs }).catch(() => undefined);
   }
 
   #add(order: LeaseOrder): void {

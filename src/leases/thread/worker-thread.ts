@@ -12,8 +12,8 @@ export function startWorkerThread(start: ThreadStart, listener: ThreadListener):
   const worker = new Worker(new URL('./worker.js', import.meta.url), {
     workerData: start,
     name: 'tenure-renewal',
+    ...execArgv(),
   });
-  worker.unref();
   let failure: Error | undefined;
   worker.on('message', (message: FromThread) => listener.heard(message));
   worker.on('error', (error) => {
@@ -25,6 +25,8 @@ export function startWorkerThread(start: ThreadStart, listener: ThreadListener):
       listener.ended(failure ?? new Error(`it ended by itself, with code ${code}`));
     });
   });
+  // Only now: to listen for its messages refs it again.
+  worker.unref();
   return {
     post: (message) => worker.postMessage(message),
     async close() {
@@ -36,4 +38,9 @@ export function startWorkerThread(start: ThreadStart, listener: ThreadListener):
       }
     },
   };
+}
+
+/** As this process's own, which is the default; but --input-type is refused where a file is run. */
+function execArgv(): { execArgv?: string[] } {
+  return process.execArgv.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
 }
