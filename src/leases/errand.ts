@@ -39,9 +39,14 @@ export class Errand {
     return this.#begunAt === undefined ? this.#nextInMs(now) : Number.POSITIVE_INFINITY;
   }
 
-  /** Due now; or soon enough to go along with others. */
-  isDue(now: Instant): boolean {
+  /** Soon enough to go along with others. */
+  isNearlyDue(now: Instant): boolean {
     return this.dueInMs(now) <= (this.#next?.afterMs ?? 0) / 2;
+  }
+
+  /** It is not for its time that it is due: somebody asked. */
+  get isDemanded(): boolean {
+    return this.#next?.afterMs === 0;
   }
 
   begin(): void {

@@ -7,7 +7,7 @@ import type {
 } from '../coordinators/index.js';
 import { OutcomeUnknownError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
-import type { Runtime, Timer } from '../time/index.js';
+import type { Instant, Runtime, Timer } from '../time/index.js';
 import { withDeadline } from './deadline.js';
 import { Duplicates } from './duplicates.js';
 import { type Enrollment, type EnrollOptions, validateEnrollment } from './enrollment.js';
@@ -113,8 +113,7 @@ export class Roster {
   }
 
   #send(): void {
-    const now = this.#options.runtime.now();
-    const due = [...this.#lines.values()].filter(({ errand }) => errand.isDue(now));
+    const due = this.#due(this.#options.runtime.now());
     for (const line of due) {
       line.timing = line.entry.timing ?? line.timing;
       line.errand.begin();
@@ -124,6 +123,18 @@ export class Roster {
     const left = due.filter(({ entry }) => entry.isEmpty);
     for (const lines of byTimeout(left)) void this.#withdraw(lines);
     this.#arm();
+  }
+
+  /** A refresh takes along what is nearly due, so that entries made at different times fall into one step. */
+  #due(now: Instant): Line[] {
+    const lines = [...this.#lines.values()];
+    const isDue = ({ errand }: Line) => errand.dueInMs(now) <= 0;
+    const refreshed = lines.filter((line) => isDue(line) && !line.errand.isDemanded);
+    const timeouts = new Set(refreshed.map(({ timing }) => timing.attemptTimeoutMs));
+    return lines.filter((line) => {
+      const goesAlong = timeouts.has(line.timing.attemptTimeoutMs) && line.errand.isNearlyDue(now);
+      return goesAlong || isDue(line);
+    });
   }
 
   async #refresh(lines: readonly Line[]): Promise<void> {

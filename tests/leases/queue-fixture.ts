@@ -1,0 +1,102 @@
+import type { Coordinator, LeaseRecord } from '../../src/coordinators/index.js';
+import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../src/drivers/memory/index.js';
+import { Leases, type LeasesOptions } from '../../src/leases/index.js';
+import { VirtualRuntime } from '../../src/time/virtual.js';
+
+type Operation = 'acquire' | 'read' | 'enroll' | 'withdraw' | 'watch';
+
+/** One process that waits, how it reaches the store, and what it asks of it. */
+export interface QueueProcess {
+  readonly leases: Leases;
+  readonly link: FaultLink;
+  readonly coordinator: Coordinator;
+}
+
+/** Any number of processes that share a store whose requests are counted, under one virtual clock. */
+export class QueueFixture {
+  readonly runtime: VirtualRuntime;
+  readonly store: MemoryStore;
+  readonly operator: Coordinator;
+  /** Requests of all processes since {@link resetCounts}, by operation; `watch` counts subscriptions. */
+  readonly counts = new Map<Operation, number>();
+  /** How many listen for calls now. */
+  listenerCount = 0;
+
+  constructor(seed = 1) {
+    this.runtime = new VirtualRuntime({ seed });
+    this.store = new MemoryStore({ runtime: this.runtime });
+    this.operator = memoryCoordinator(this.store);
+  }
+
+  process(id: string, options: LeasesOptions = {}): QueueProcess {
+    const link = new FaultLink();
+    const { runtime } = this;
+    const coordinator = this.#counting(memoryCoordinator(this.store, { runtime, link }));
+    return { leases: new Leases(coordinator, { id, runtime, ...options }), link, coordinator };
+  }
+
+  countOf(operation: Operation): number {
+    return this.counts.get(operation) ?? 0;
+  }
+
+  resetCounts(): void {
+    this.counts.clear();
+  }
+
+  async read(name: string): Promise<LeaseRecord | undefined> {
+    return (await this.operator.read([name], { timeoutMs: 1_000 }))[0];
+  }
+
+  /** Who holds the name, by the store. */
+  async ownerOf(name: string): Promise<string | undefined> {
+    const record = await this.read(name);
+    return record?.state === 'held' ? record.holder.id : undefined;
+  }
+
+  /** Everybody's entry for the name, in order, e.g. `b waiting`. */
+  async candidates(name: string): Promise<string[]> {
+    const candidates = await this.operator.candidates(name, { timeoutMs: 1_000 });
+    return candidates.map(({ id, standing }) => `${id} ${standing}`);
+  }
+
+  #counting(inner: Coordinator): Coordinator {
+    const count = (operation: Operation) => this.counts.set(operation, this.countOf(operation) + 1);
+    const counted: Partial<Coordinator> = {
+      acquire: (requests, call) => {
+        count('acquire');
+        return inner.acquire(requests, call);
+      },
+      read: (names, call) => {
+        count('read');
+        return inner.read(names, call);
+      },
+      enroll: (requests, call) => {
+        count('enroll');
+        return inner.enroll(requests, call);
+      },
+      withdraw: (requests, call) => {
+        count('withdraw');
+        return inner.withdraw(requests, call);
+      },
+      watch: (group, wake) => {
+        count('watch');
+        return inner.watch(group, wake);
+      },
+      onCalled: (holder, called) => {
+        const unlisten = inner.onCalled(holder, called);
+        this.listenerCount += 1;
+        return () => {
+          this.listenerCount -= 1;
+          unlisten();
+        };
+      },
+    };
+    return new Proxy(inner, {
+      get: (target, property) => {
+        const value = Reflect.get(property in counted ? counted : target, property);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+}
