@@ -6,8 +6,8 @@ import { openStores } from '../stores.js';
 import type { Lookup } from './suggest.js';
 
 /** Whoever presses a key does not wait longer than this for a store. */
-export const patienceMs = 500;
-const call = { timeoutMs: 400 };
+export const patienceMs = 1_000;
+const call = { timeoutMs: 800 };
 
 /**
  * What a shell may take as it stands: the words end up on a command line, and whoever may acquire a name chooses its
