@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StaleTermError, StoreMisconfiguredError } from '../../src/errors/index.js';
 import {
@@ -119,6 +120,19 @@ describe('leading', () => {
     a.stop.abort();
     await fixture.runtime.advance(ttlMs);
     expect(b.work.beginCount).toBe(0);
+  });
+
+  it('holds on to no signal that it was given', async () => {
+    const signals = [new AbortController(), new AbortController(), new AbortController()] as const;
+    const a = fixture.process('a');
+    await (await a.election.campaign({ signal: signals[0].signal }))?.release();
+    const leading = a.election.lead(() => {}, { signal: signals[1].signal });
+    const states = a.election.observe({ signal: signals[2].signal });
+    await fixture.runtime.advanceUntil(states.next());
+    await states.return?.();
+    signals[1].abort();
+    await fixture.runtime.advanceUntil(leading);
+    for (const { signal } of signals) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('does not begin the work if a listener of its election tells it to stop', async () => {
@@ -247,9 +261,42 @@ describe('a leader that is lost', () => {
     const a = candidate('a', { election: { maxHoldMs: 10_000 } });
     await fixture.runtime.advance(100);
     const b = candidate('b');
-    await fixture.runtime.advance(10_200);
+    await fixture.runtime.advance(9_800);
+    const tryCount = a.calls.get('acquire');
+    await fixture.runtime.advance(500);
     expect(a.log).toEqual(['elected', 'lost max-hold']);
     expect(b.log).toEqual(['elected']);
+    expect(a.calls.get('acquire')).toBe(tryCount);
+    await fixture.runtime.advance(10_000);
+    expect(await fixture.candidates()).toEqual(['a waiting', 'b present']);
+  });
+
+  it.each(['revoked', 'stalled', 'shutdown'] as const)(
+    'leaves the name to others for a moment if it was %s',
+    async (reason) => {
+      const a = candidate('a');
+      await fixture.runtime.advance(100);
+      const tryCount = a.calls.get('acquire');
+      a.work.lease.end(reason);
+      await fixture.runtime.advance(400);
+      expect(a.calls.get('acquire')).toBe(tryCount);
+      await fixture.runtime.advance(1_000);
+      expect(a.log).toEqual(['elected', `lost ${reason}`, 'elected']);
+    },
+  );
+
+  it('was never led by if it had run out before anybody was told', async () => {
+    const a = fixture.process('a');
+    const once = a.leases.events.on('acquired', () => {
+      once();
+      fixture.runtime.freeze(ttlMs);
+    });
+    const work = new TestWork();
+    rejection(a.election.lead(work.run)).catch(() => {});
+    await fixture.runtime.advance(100);
+    expect(a.log).toEqual(['elected']);
+    expect(work.beginCount).toBe(1);
+    expect(work.lease.state).toBe('held');
   });
 });
 
@@ -279,6 +326,15 @@ describe('work that ends by itself', () => {
     a.work.throw(new Error('boom'));
     await fixture.runtime.advance(4_000);
     expect(await fixture.candidates()).toEqual(['a present']);
+  });
+
+  it('keeps nobody waiting who tells it to stop in its pause', async () => {
+    const a = candidate('a', { election: { firstPauseMs: 10_000 } });
+    await fixture.runtime.advance(100);
+    a.work.throw(new Error('boom'));
+    await fixture.runtime.advance(1_000);
+    a.stop.abort();
+    expect(await a.leading).toBeUndefined();
   });
 
   it('is tried again after pauses that grow, with jitter, to the longest', async () => {
@@ -344,6 +400,9 @@ describe('work that ends by itself', () => {
     await fixture.runtime.advance(2_000);
     expect(a.work.lease.term).toBe(above + 1);
     expect(a.log.slice(2)).toEqual(['resigned released', 'termHealed', 'elected']);
+    a.work.lease.supersede();
+    await fixture.runtime.advance(ttlMs);
+    expect(a.log.slice(5)).toEqual(['lost superseded', 'elected']);
   });
 
   it('believes no term that is absurd, or not about its own', async () => {

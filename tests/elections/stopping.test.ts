@@ -287,6 +287,18 @@ describe('work that never stops', () => {
     expect(await next).toMatchObject({ code: 'TENURE_CAMPAIGN_UNDER_WAY' });
   });
 
+  it('frees the name when it stops at last, though nobody waits for it any more', async () => {
+    const a = await leader();
+    const b = await waiter('b');
+    a.stop.abort();
+    await fixture.runtime.advance(drainMs + 2_100);
+    expect(await rejection(a.leading)).toBeInstanceOf(WorkOverdueError);
+    expect(b.log).toEqual([]);
+    a.drained();
+    await fixture.runtime.advance(250);
+    expect(b.log).toEqual(['elected']);
+  });
+
   it('is given up sooner if its lease was lost long before', async () => {
     const a = fixture.process('a', { election: { drainMs } });
     const stop = new AbortController();

@@ -93,6 +93,11 @@ const planted: readonly (readonly [file: string, text: string, report: string])[
     'layer-fences-imports-down-only: src/fences/sideways.ts -> src/shards/index.ts',
   ],
   [
+    'elections/sideways.ts',
+    "export * from '../fences/index.js';",
+    'layer-elections-imports-down-only: src/elections/sideways.ts -> src/fences/index.ts',
+  ],
+  [
     'shards/entry.ts',
     "export * from '../memory.js';",
     'layer-shards-imports-down-only: src/shards/entry.ts -> src/memory.ts',
