@@ -1,5 +1,11 @@
 import { cpus } from 'node:os';
 import { startRedis } from '../tests/support/servers/index.js';
+import {
+  campaignAndResign,
+  crashedLeader,
+  requestsPerFailover,
+  resignedLeader,
+} from './elections.js';
 import { acquireAndRelease, renewMany } from './leases.js';
 import { crashTakeover, gracefulHandoff } from './ownership.js';
 import { idleWorker, orderedProcessing } from './streams.js';
@@ -21,6 +27,10 @@ const benchmarks: Record<string, Benchmark> = {
   idle: idleWorker,
   takeover: crashTakeover,
   handoff: gracefulHandoff,
+  campaign: campaignAndResign,
+  'leader-crash': crashedLeader,
+  'leader-resign': resignedLeader,
+  'failover-requests': requestsPerFailover,
 };
 
 export async function main(names: readonly string[]): Promise<void> {
