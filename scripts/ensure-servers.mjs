@@ -1,16 +1,18 @@
 /**
- * Makes sure that the servers the tests need are installed. A test that cannot reach its store has
- * failed, so a missing server ends the run; it is never a reason to skip.
+ * Makes sure that the servers the tests need, and a C compiler, are installed. A test that cannot reach
+ * its store has failed, so a missing one ends the run; it is never a reason to skip.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fail, say } from './bootstrap.mjs';
-import { findPostgresFolder, findRedisServer } from './server-binaries.mjs';
+import { findCompiler, findPostgresFolder, findRedisServer } from './server-binaries.mjs';
 
 function missingPackages() {
   const missing = [];
   if (!findRedisServer()) missing.push('redis-server');
   if (!findPostgresFolder()) missing.push('postgresql');
+  // For the clock that some tests put under a server.
+  if (!findCompiler()) missing.push('gcc', 'libc6-dev');
   return missing;
 }
 

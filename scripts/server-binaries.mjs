@@ -1,4 +1,5 @@
-/** Where the servers that the tests talk to are installed, if they are. */
+/** Where the servers that the tests talk to are installed, if they are, and the compiler for what is put under them. */
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -41,4 +42,12 @@ export function findPostgresFolder() {
   return [...debianPostgresFolders(), ...searchPath()].find(
     (folder) => isExecutable(join(folder, 'initdb')) && isExecutable(join(folder, 'postgres')),
   );
+}
+
+/** @returns {string | undefined} the path of a C compiler that finds the headers of the C library */
+export function findCompiler() {
+  const input = '#include <time.h>\n';
+  return searchPath()
+    .map((folder) => join(folder, 'gcc'))
+    .find((path) => isExecutable(path) && spawnSync(path, ['-E', '-'], { input }).status === 0);
 }

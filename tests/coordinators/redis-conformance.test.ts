@@ -6,7 +6,7 @@ import { redisTarget } from './redis-target.js';
 let server: RedisServer;
 
 beforeAll(async () => {
-  server = await startRedis({ appendonly: 'always' });
+  server = await startRedis({ appendonly: 'always', clock: true });
 });
 afterAll(() => server.stop());
 

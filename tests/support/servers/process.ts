@@ -63,6 +63,8 @@ export interface ServerCommand {
   readonly args: readonly string[];
   /** Where it runs, and writes its log. */
   readonly dir: string;
+  /** Beside what every server gets. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly account?: Account | undefined;
   readonly guard: Guard;
 }
@@ -75,7 +77,7 @@ export class ServerProcess {
   readonly #logStart: number;
   #running = true;
 
-  constructor({ program, args, dir, account, guard }: ServerCommand) {
+  constructor({ program, args, dir, environment, account, guard }: ServerCommand) {
     this.#logFile = logFile(dir);
     const log = openSync(this.#logFile, 'a');
     this.#logStart = fstatSync(log).size;
@@ -83,7 +85,7 @@ export class ServerProcess {
       cwd: dir,
       // Its own group: a Ctrl-C at the terminal is for the tests, which then end the server.
       detached: true,
-      env: serverEnvironment(),
+      env: { ...serverEnvironment(), ...environment },
       stdio: ['ignore', log, log],
       ...account,
     });

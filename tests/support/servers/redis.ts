@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findRedisServer } from '../../../scripts/server-binaries.mjs';
+import { SteppableClock } from '../clock-shim/steppable-clock.js';
 import {
   Guard,
   logFile,
@@ -17,6 +18,8 @@ export interface RedisOptions {
   readonly dir?: string;
   /** Default: a free one. */
   readonly port?: number;
+  /** Give it a wall clock of its own, for `stepClock`. Default: that of the machine. */
+  readonly clock?: boolean;
   /** Further server options: `['--maxmemory', '8mb']`. */
   readonly args?: readonly string[];
 }
@@ -42,6 +45,10 @@ export interface RedisServer {
    * `appendonly`; after `kill()` it keeps what had reached the disk.
    */
   restart(options: { readonly keepData: boolean }): Promise<void>;
+  /** Sets its wall clock forward or back, for later starts as well. Needs `clock`. */
+  stepClock(stepMs: number): void;
+  /** How far its wall clock is ahead of the machine's. */
+  readonly clockOffsetMs: number;
 }
 
 const host = '127.0.0.1';
@@ -53,7 +60,9 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const dir = options.dir ?? makeServerDir('redis');
   const removeDir = options.dir === undefined ? dir : undefined;
   const guard = new Guard(['KILL'], removeDir);
+  const clock = options.clock ? new SteppableClock(clockFolder(dir)) : undefined;
   const clear = async (): Promise<void> => {
+    clock?.close();
     if (removeDir) await removeServerDir(removeDir);
     guard.dismiss();
   };
@@ -69,10 +78,15 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
         ...(options.args ?? []),
       ],
       dir,
+      environment: clock?.environment,
       guard,
     });
     // Its own word, not an answer on the port: that could come from somebody who was faster.
     await server.untilReady(async () => server.logged.includes('Ready to accept connections'));
+    if (server.logged.includes('cannot be preloaded')) {
+      await server.end('SIGKILL');
+      throw new Error('the clock shim was not loaded, so the clock could not be stepped');
+    }
     return server;
   };
 
@@ -112,12 +126,25 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
       if (!keepData) await removeData(dir);
       server = await launch(port);
     },
+    stepClock(stepMs) {
+      if (!clock)
+        throw new Error('this Redis has the clock of the machine: start it with clock: true');
+      clock.step(stepMs);
+    },
+    get clockOffsetMs() {
+      return clock?.offsetMs ?? 0;
+    },
   };
+}
+
+function clockFolder(dir: string): string {
+  return join(dir, 'clock');
 }
 
 async function removeData(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     const path = join(dir, name);
-    if (path !== logFile(dir)) await rm(path, { recursive: true });
+    const isData = path !== logFile(dir) && path !== clockFolder(dir);
+    if (isData) await rm(path, { recursive: true });
   }
 }
