@@ -196,20 +196,12 @@ export class DisturbedLibrary implements SqliteLibrary {
     this.#throwIfRefused();
     const database = this.#library.open(path);
     return {
-      exec: (sql) => database.exec(sql),
-      close: () => database.close(),
-      prepare: (sql) => {
-        const statement = database.prepare(sql);
-        if (!sql.startsWith('BEGIN')) return statement;
-        return {
-          get: (...values) => statement.get(...values),
-          all: (...values) => statement.all(...values),
-          run: (...values) => {
-            this.#throwIfRefused();
-            return statement.run(...values);
-          },
-        };
+      exec: (sql) => {
+        if (sql.startsWith('BEGIN')) this.#throwIfRefused();
+        return database.exec(sql);
       },
+      prepare: (sql) => database.prepare(sql),
+      close: () => database.close(),
     };
   }
 

@@ -1,9 +1,9 @@
 import {
   ring,
   type SqliteClock,
+  type SqliteEvents,
   type SqliteLibrary,
   SqliteSession,
-  type SqliteSessionEvents,
   type SqliteTransaction,
   type StatFileSystem,
   sqlitePath,
@@ -87,7 +87,7 @@ export interface SqliteCoordinatorOptions {
   readonly statFileSystem?: StatFileSystem;
 }
 
-export interface SqliteCoordinatorEvents extends SqliteSessionEvents {
+export interface SqliteCoordinatorEvents extends SqliteEvents {
   /** Something under a name of ours is not ours. It is left alone, and the name is granted to nobody. */
   corrupt: { readonly name: string; readonly detail: string };
 }
@@ -156,7 +156,7 @@ class FileCoordinator implements SqliteCoordinator {
     listener: (event: SqliteCoordinatorEvents[Name]) => void,
   ): Unsubscribe {
     if (name === 'corrupt') return this.#events.on(name, listener as never);
-    return this.#session.on(name as keyof SqliteSessionEvents, listener as never);
+    return this.#session.on(name as keyof SqliteEvents, listener as never);
   }
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
@@ -184,7 +184,9 @@ class FileCoordinator implements SqliteCoordinator {
     // Rings no bell: nobody waits for a renewal.
     return this.#session.call('renew', 'write', timeoutMs, (transaction) => {
       const ledger = new SqliteLedger(transaction, this.#namespace);
-      return checked.map((request) => renewOne(ledger, request, transaction.nowMs));
+      return checked.map((request) =>
+        ledger.records.extend(request) ? renewed : renewOne(ledger, request, transaction.nowMs),
+      );
     });
   }
 
@@ -348,6 +350,8 @@ class FileCoordinator implements SqliteCoordinator {
     );
   }
 }
+
+const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
 
 const badTerm: AcquireResult = Object.freeze({
   outcome: 'corrupt',

@@ -32,10 +32,14 @@ export class SqliteLedger implements Ledger {
     this.#transaction = transaction;
     this.#namespace = namespace;
     this.histories = new SqliteHistories(transaction, namespace);
-    this.records = new SqliteRecords(transaction, namespace, (expired) => {
-      const { name, term, endReason, endedAtMs } = expired;
-      this.histories.close(name, term, endReason, endedAtMs);
-    });
+    this.records = new SqliteRecords(
+      transaction,
+      namespace,
+      ({ name, term, endReason, endedAtMs }) =>
+        this.histories.close(name, term, endReason, endedAtMs),
+      // Whoever has not looked since it expired finds no row any more.
+      (name) => this.vacated(name),
+    );
     this.suspensions = new SqliteSuspensions(transaction, namespace);
     this.candidates = new SqliteCandidates(transaction, namespace, () => this.#nextEnrollment());
     this.documents = new SqliteDocuments(transaction, namespace);

@@ -1,4 +1,5 @@
 import type { SqliteTransaction } from '../../drivers/sqlite/index.js';
+import type { RenewRequest } from '../contract.js';
 import { afterExpiry, type StoredRecord } from '../rules/record.js';
 import { recordColumns, recordOf, rowValues } from './record.js';
 
@@ -6,6 +7,9 @@ const readRecord = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND n
 const readGroup = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND name_group = ?`;
 const readNext = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND name > ? ORDER BY name LIMIT 8`;
 const writeRecord = `INSERT OR REPLACE INTO lease VALUES (${Array(19).fill('?').join(', ')})`;
+/** Compares and extends in one statement; what it does not match, `renewOne` tells apart. */
+const extendLease = `UPDATE lease SET ttl_ms = ?, deadline_ms = ?, renewed_at_ms = ?, metadata = COALESCE(?, metadata)
+  WHERE namespace = ? AND name = ? AND kind = 'lease' AND holder = ? AND term = ? AND deadline_ms > ? AND revoked_at_ms IS NULL`;
 const deleteRecord = 'DELETE FROM lease WHERE namespace = ? AND name = ?';
 
 /** A lease that expired, and when. */
@@ -24,6 +28,7 @@ export class SqliteRecords {
   readonly #transaction: SqliteTransaction;
   readonly #namespace: string;
   readonly #noteExpired: (expired: ExpiredTerm) => void;
+  readonly #noteSwept: (name: string) => void;
   /** Read once in a step: the rules ask several times. */
   readonly #known = new Map<string, StoredRecord | undefined>();
 
@@ -31,10 +36,12 @@ export class SqliteRecords {
     transaction: SqliteTransaction,
     namespace: string,
     noteExpired: (expired: ExpiredTerm) => void,
+    noteSwept: (name: string) => void,
   ) {
     this.#transaction = transaction;
     this.#namespace = namespace;
     this.#noteExpired = noteExpired;
+    this.#noteSwept = noteSwept;
   }
 
   get(name: string): StoredRecord | undefined {
@@ -48,6 +55,19 @@ export class SqliteRecords {
     if (record.kind === 'foreign' || record.kind === 'lock-delay') return;
     this.#transaction.run(writeRecord, ...rowValues(this.#namespace, name, record));
     this.#known.set(name, record);
+  }
+
+  /**
+   * The path every holder takes all day: extends the lease if it is still the caller's, without reading it first.
+   *
+   * @returns whether it did.
+   */
+  extend({ name, holder, term, ttlMs, metadata }: RenewRequest): boolean {
+    const { nowMs, wallMs } = this.#transaction;
+    const changes = [ttlMs, nowMs + ttlMs, wallMs, metadata ?? null] as const;
+    const key = [this.#namespace, name, holder.wire, term, nowMs] as const;
+    this.#known.delete(name);
+    return this.#transaction.run(extendLease, ...changes, ...key) === 1;
   }
 
   delete(name: string): void {
@@ -71,7 +91,9 @@ export class SqliteRecords {
     const rows = this.#transaction.all(readNext, this.#namespace, name);
     for (const row of rows) {
       const swept = String(row.name);
-      if (this.#take(swept, recordOf(row)) === undefined) this.delete(swept);
+      if (this.#take(swept, recordOf(row)) !== undefined) continue;
+      this.delete(swept);
+      this.#noteSwept(swept);
     }
     return String(rows.at(-1)?.name ?? '');
   }

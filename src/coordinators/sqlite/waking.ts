@@ -88,6 +88,7 @@ export class Waking {
     listeners.add(listener);
     this.#stopListening ??= this.#begin();
     this.#version = undefined;
+    this.#session.warm();
     this.#lookSoon();
     return () => {
       listeners.delete(listener);
@@ -133,18 +134,29 @@ export class Waking {
   #look(): void {
     this.#timer?.cancel();
     const version = this.#session.dataVersion();
-    const nowMs = this.#session.clock.now().nowMs;
-    const isOld = version !== undefined && version === this.#version && nowMs < this.#nextPointMs;
+    const isOld = version !== undefined && version === this.#version && !this.#isPointPassed();
     const news = isOld ? [] : this.#session.peek((transaction) => this.#read(transaction));
     // The version from before the look: what was written since is looked at next time.
     this.#version = news === undefined ? undefined : version;
-    const pauseMs = news === undefined ? lookEveryMs : this.#nextPointMs - nowMs;
+    this.#lookAgainIn(news === undefined ? lookEveryMs : this.#untilNextPointMs());
+    for (const tell of news ?? []) tell();
+  }
+
+  #lookAgainIn(pauseMs: number): void {
     this.#timer = this.#runtime.setTimer(
       Math.min(lookEveryMs, Math.max(shortestPauseMs, pauseMs)),
       () => this.#look(),
       { keepsProcessAlive: false },
     );
-    for (const tell of news ?? []) tell();
+  }
+
+  #isPointPassed(): boolean {
+    return this.#untilNextPointMs() <= 0;
+  }
+
+  #untilNextPointMs(): number {
+    if (this.#nextPointMs === Number.POSITIVE_INFINITY) return this.#nextPointMs;
+    return this.#nextPointMs - this.#session.clock.now().nowMs;
   }
 
   #read(transaction: SqliteTransaction): News {

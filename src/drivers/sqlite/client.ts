@@ -8,7 +8,9 @@ import { OptionError } from '../../errors/index.js';
 export type SqliteValue = string | number | null;
 export type SqliteRow = Readonly<Record<string, SqliteValue>>;
 
+/** Binds in the order of the question marks. Never a single `null`: `libsql` takes that for an object of named values. */
 export interface SqliteStatement {
+  /** In `changes`, how many rows were written. */
   run(...values: SqliteValue[]): unknown;
   /** The first row; `undefined` if there is none. */
   get(...values: SqliteValue[]): unknown;

@@ -17,6 +17,7 @@ export class SqliteConnection {
   readonly #identity: FileIdentity;
   readonly #statements = new Map<string, SqliteStatement>();
   #isInTransaction = false;
+  #isSpoiled = false;
 
   /** Opens the file that `identity` was read from. */
   constructor(library: SqliteLibrary, path: string, identity: FileIdentity) {
@@ -40,13 +41,23 @@ export class SqliteConnection {
     return Object.values(this.get(`PRAGMA ${name}`) ?? {})[0];
   }
 
+  /**
+   * A statement failed. `libsql` does not reset it, and as long as it is not, no transaction can be committed any more
+   * ("SQL statements in progress"): open the file anew.
+   */
+  get isSpoiled(): boolean {
+    return this.#isSpoiled;
+  }
+
+  // Not prepared, unlike all else: these are the statements that fail every day, and a failure would spoil them.
+
   begin(mode: 'read' | 'write'): void {
-    this.run(mode === 'write' ? 'BEGIN IMMEDIATE' : 'BEGIN');
+    this.exec(mode === 'write' ? 'BEGIN IMMEDIATE' : 'BEGIN');
     this.#isInTransaction = true;
   }
 
   commit(): void {
-    this.#attempt('commit', () => this.#prepared('COMMIT').run());
+    this.#attempt('commit', () => this.#database.exec('COMMIT'));
     this.#isInTransaction = false;
   }
 
@@ -55,24 +66,24 @@ export class SqliteConnection {
     if (!this.#isInTransaction) return;
     this.#isInTransaction = false;
     try {
-      this.#prepared('ROLLBACK').run();
+      this.#database.exec('ROLLBACK');
     } catch {
       // Most failures end the transaction themselves; the next BEGIN would say so if this one had not.
     }
   }
 
   get(sql: string, ...values: SqliteValue[]): SqliteRow | undefined {
-    const row = this.#attempt('transaction', () => this.#prepared(sql).get(...values));
-    return row as SqliteRow | undefined;
+    return this.#execute(sql, (statement) => statement.get(...values)) as SqliteRow | undefined;
   }
 
   all(sql: string, ...values: SqliteValue[]): SqliteRow[] {
-    const rows = this.#attempt('transaction', () => this.#prepared(sql).all(...values));
-    return rows as SqliteRow[];
+    return this.#execute(sql, (statement) => statement.all(...values)) as SqliteRow[];
   }
 
-  run(sql: string, ...values: SqliteValue[]): void {
-    this.#attempt('transaction', () => this.#prepared(sql).run(...values));
+  /** @returns how many rows were written. */
+  run(sql: string, ...values: SqliteValue[]): number {
+    const result = this.#execute(sql, (statement) => statement.run(...values));
+    return Number((result as { readonly changes?: number | bigint }).changes ?? 0);
   }
 
   exec(sql: string): void {
@@ -96,6 +107,15 @@ export class SqliteConnection {
       this.#statements.set(sql, statement);
     }
     return statement;
+  }
+
+  #execute<Value>(sql: string, act: (statement: SqliteStatement) => Value): Value {
+    try {
+      return this.#attempt('transaction', () => act(this.#prepared(sql)));
+    } catch (error) {
+      this.#isSpoiled = true;
+      throw error;
+    }
   }
 
   #attempt<Value>(phase: SqlitePhase, act: () => Value): Value {

@@ -8,7 +8,11 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import {
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../errors/index.js';
 import { requireLocalFileSystem, type StatFileSystem } from './file-systems.js';
 
 /** Which file it is, whatever its name: another one under the same name is another store. */
@@ -104,6 +108,12 @@ function explaining<Value>(path: string, act: () => Value): Value {
     const remedy = lasting[code];
     if (remedy !== undefined)
       throw new StoreMisconfiguredError(`${path} cannot be used (${code}). ${remedy}`, error);
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new StoreRefusedError(
+        code,
+        `${path} cannot be made: the disk is full. Make room.`,
+        error,
+      );
     throw new UnreachableError(`${path} cannot be reached (${code}).`, error);
   }
 }

@@ -11,7 +11,8 @@ export interface SqliteTransaction extends SqliteMoment {
   readonly mode: SqliteMode;
   get(sql: string, ...values: SqliteValue[]): SqliteRow | undefined;
   all(sql: string, ...values: SqliteValue[]): SqliteRow[];
-  run(sql: string, ...values: SqliteValue[]): void;
+  /** @returns how many rows were written. */
+  run(sql: string, ...values: SqliteValue[]): number;
 }
 
 export type TransactionOutcome<Answer> =
