@@ -107,19 +107,23 @@ export class Renewer<Member extends Renewable> {
   }
 
   async #attempt(): Promise<void> {
+    // Also while it is being prepared: to look at a lease may put it in doubt, and a doubt demands an attempt.
+    this.#attempting = true;
     // A freeze may have ended leases whose own timer has not run yet; reading the state tells.
     const due = this.#dueLeases().filter((lease) => lease.endReason === undefined);
     this.#demanded = false;
-    if (due.length === 0) return this.#schedule();
-    this.#attempting = true;
+    if (due.length > 0) await this.#attemptFor(due);
+    this.#attempting = false;
+    this.#schedule();
+  }
+
+  async #attemptFor(due: readonly Member[]): Promise<void> {
     const limitMs = attemptLimitMs(due);
     const sentAt = this.#runtime.now();
     const error = await this.#renew(due, sentAt, limitMs);
-    this.#attempting = false;
     this.#afterAttempt(error, limitMs);
     const roundTripMs = elapsedMs(sentAt, this.#runtime.now());
     this.#onAttempt({ leaseCount: due.length, roundTripMs, error });
-    this.#schedule();
   }
 
   /** Resolves with the error if the store gave no answer, or too few. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { Leases } from '../../src/leases/index.js';
+import { sleep } from '../../src/time/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 import { createFixture, defined, override } from './fixture.js';
 
@@ -103,6 +104,27 @@ describe('the renewal of many leases', () => {
     expect(triedAtMs.length).toBeLessThan(15);
     const pauses = triedAtMs.slice(1).map((atMs, index) => atMs - (triedAtMs[index] ?? 0));
     expect(new Set(pauses).size).toBe(pauses.length);
+  });
+
+  it('has one attempt under way at a time, also if preparing it finds the wall clock stepped', async () => {
+    const runtime = new VirtualRuntime();
+    const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
+    let underWay = 0;
+    let mostUnderWay = 0;
+    const coordinator = override(inner, {
+      renew: async (requests, call) => {
+        mostUnderWay = Math.max(mostUnderWay, ++underWay);
+        await sleep(runtime, 100);
+        underWay -= 1;
+        return inner.renew(requests, call);
+      },
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    await leases.acquire('payments');
+    await runtime.advance(9_999);
+    runtime.stepWall(3_600_000);
+    await runtime.advance(20_000);
+    expect(mostUnderWay).toBe(1);
   });
 
   it('counts a coordinator that answers too few as a failure of those it left out', async () => {

@@ -32,13 +32,14 @@ export class StallWatch {
     this.#options = options;
   }
 
-  /** Has to be told of each new lease; that one is gone shows. */
+  /** Has to be told of each new lease; that one is gone shows by itself. */
   add(lease: ThreadLease): void {
     const now = this.#options.runtime.now();
     if (this.#timer === undefined || now.monotonicMs + this.#leftMs(lease, now) < this.#dueAtMs)
       this.#arm();
   }
 
+  /** Until the next lease comes. */
   close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -63,6 +63,7 @@ export class ThreadSide {
     if (message.type === 'remove') {
       this.#leases.delete(message.key);
       this.#renewers.remove(lease);
+      if (this.#leases.size === 0) this.#watch.close();
     } else {
       if (message.metadata !== undefined) lease.changeMetadata(message.metadata);
       this.#renewers.demand(lease);
