@@ -8,7 +8,9 @@ export const memoryUrl = 'memory:';
 const sqliteScheme = 'sqlite:';
 
 export const urlForms = 'sqlite:PATH, redis://host:port, rediss://host:port';
-const remedy = `use ${urlForms}, or memory: for a trial within one process`;
+const leaseRemedy = `use ${urlForms}, or memory: for a trial within one process`;
+/** What to write for a store that keeps messages too. */
+export const messageRemedy = 'use memory:, redis://host:port or rediss://host:port';
 
 /** The kinds of store that the URL of leases can name. */
 export type StoreKind = 'memory' | 'sqlite' | 'redis';
@@ -21,15 +23,15 @@ const kinds: Readonly<Record<string, StoreKind>> = {
 };
 
 /** @throws {OptionError} naming `source`, unless a store is known by such a URL. */
-export function storeKindOf(url: string, source: string): StoreKind {
+export function storeKindOf(url: string, source: string, remedy = leaseRemedy): StoreKind {
   const kind = kinds[schemeOf(url, source, remedy)];
   if (kind === undefined) throw unknownScheme(source, url, remedy);
   return kind;
 }
 
 /** The URL as it stands, if its form is good; what only a driver can judge is not looked at. @throws {OptionError} */
-export function checkUrl(url: string, source: string): string {
-  const kind = storeKindOf(url, source);
+export function checkUrl(url: string, source: string, remedy = leaseRemedy): string {
+  const kind = storeKindOf(url, source, remedy);
   if (kind === 'memory') checkMemoryUrl(url, source);
   else if (kind === 'sqlite') sqlitePath(url, source);
   else if (new URL(url).host === '')

@@ -3,7 +3,14 @@ import type { Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
 import { defaultSource } from './settings/setting.js';
-import { addressOf, checkUrl, memoryUrl, sqlitePath, storeKindOf } from './store-url.js';
+import {
+  addressOf,
+  checkUrl,
+  memoryUrl,
+  messageRemedy,
+  sqlitePath,
+  storeKindOf,
+} from './store-url.js';
 
 /** Where leases are kept: one namespace of one store, with as many clients as there are processes. */
 export interface Stores {
@@ -49,16 +56,14 @@ export async function openMessageStores(
   namespace: string,
   source = '--url',
 ): Promise<MessageStores> {
-  checkUrl(url, source);
+  checkUrl(url, source, messageRemedy);
   switch (storeKindOf(url, source)) {
     case 'memory':
       return await memoryStores();
     case 'redis':
       return await redisStores(url, namespace, source);
-    case 'sqlite': {
-      const remedy = 'use memory:, redis://host:port or rediss://host:port';
-      throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', remedy);
-    }
+    case 'sqlite':
+      throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', messageRemedy);
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -30,7 +31,22 @@ describe.concurrent('the command line', () => {
     expect(await tenure(['--version'])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it.each([[[]], [['demo']], [['selftest']]])('explains %j with examples', async (command) => {
+  it.each([
+    [[]],
+    [['who']],
+    [['status']],
+    [['watch']],
+    [['history']],
+    [['candidates']],
+    [['handoff']],
+    [['revoke']],
+    [['suspend']],
+    [['resume']],
+    [['config']],
+    [['completion']],
+    [['demo']],
+    [['selftest']],
+  ])('explains %j with examples', async (command) => {
     const { status, stdout } = await tenure([...command, '--help']);
     expect(status).toBe(0);
     expect(stdout).toContain('Examples:');
@@ -64,6 +80,20 @@ describe.concurrent('the command line', () => {
     ['Redis over TLS without a host', ['demo', '--url', 'rediss:'], 'names no host'],
     ['a database that is no number', ['selftest', '--url', 'redis://h/x'], 'not a number'],
     ['a text that is no URL', ['selftest', '--url', `redis://u:${password}#@h`], 'is not a URL'],
+    ['a name that a terminal would obey', ['who', 'a\u001b[2J'], 'NAME holds characters that are'],
+    ['a name with a hole', ['history', 'a//b'], 'NAME has an empty segment'],
+    ['a group that is none', ['status', 'a/'], 'NAME or GROUP has an empty segment'],
+    ['an act without a reason', ['suspend', 'x'], "required option '--reason <text>'"],
+    ['a reason of two lines', ['suspend', 'x', '--reason', 'a\nb'], '--reason does not say'],
+    ['a handoff to nobody', ['handoff', 'x'], "required option '--to <id>'"],
+    ['a successor that is no id', ['handoff', 'x', '--to', '-'], '--to is not a holder id'],
+    [
+      'a reservation without a unit',
+      ['handoff', 'x', '--to', 'b', '--reserve', '30'],
+      '--reserve is not a duration',
+    ],
+    ['a memory for several processes', ['who', 'x', '--url', 'memory:'], 'use sqlite:PATH'],
+    ['messages in a file', ['demo', '--url', 'sqlite:x.db'], 'keeps leases, and no messages'],
   ])('refuses %s as usage', async (_what, args, message) => {
     const { status, stdout, stderr } = await tenure(args);
     expect(status).toBe(64);
@@ -113,6 +143,97 @@ describe.concurrent('the command line', () => {
     expect(status).toBe(64);
     expect(stderr).not.toContain('***');
     expect(unwrapped(stderr)).toMatch(/use (memory: or |memory:, )?(redis|postgres):\/\/host:port/);
+  });
+
+  it.each([
+    [['who', 'x'], { TENURE_URL: 'localhost:6379' }, 'TENURE_URL names no store known here'],
+    [
+      ['who', 'x'],
+      { TENURE_URL: 'redis://h/x' },
+      'TENURE_URL names a database that is not a number',
+    ],
+    [['who', 'x'], { TENURE_CONFIG: '/none.json' }, 'TENURE_CONFIG cannot be read: ENOENT'],
+    [['demo'], { REDIS_URL: 'localhost:6379' }, 'REDIS_URL names no store known here'],
+    [['selftest'], { REDIS_URL: 'redis://h/x' }, 'REDIS_URL names a database that is not a number'],
+  ])('names the variable that is wrong: %j with %j', async (args, environment, message) => {
+    const { status, stderr } = await tenure(args, environment);
+    expect(status).toBe(64);
+    expect(unwrapped(stderr)).toContain(message);
+  });
+
+  it('shows every setting with its source and without its password', async () => {
+    const environment = { TENURE_URL: `redis://u:${password}@h:6379`, TENURE_TTL: '10s' };
+    const { status, stdout } = await tenure(['config', '--namespace', 'n'], environment);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^url +redis:\/\/h:6379 +TENURE_URL +TENURE_URL$/m);
+    expect(stdout).toMatch(/^namespace +n +--namespace +TENURE_NAMESPACE$/m);
+    expect(stdout).toMatch(/^ttl +10s +TENURE_TTL/m);
+    expect(stdout).toMatch(/^timeout +1m +default/m);
+    expect(stdout).not.toContain(password);
+    const asJson = await tenure(['config', '-o', 'json'], environment);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      url: { value: 'redis://h:6379', source: 'TENURE_URL', problem: null },
+    });
+  });
+
+  it('shows the other settings beside one that cannot be used', async () => {
+    const { status, stdout, stderr } = await tenure(['config'], { TENURE_TTL: 'soon' });
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/^namespace +default/m);
+    expect(unwrapped(stderr)).toContain('TENURE_TTL is not a duration');
+  });
+
+  it('works in the state folder of the user if nothing is set, with nothing to prepare', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'tenure-home-'));
+    try {
+      const environment = { HOME: home, XDG_STATE_HOME: '' };
+      expect((await tenure(['who', 'x'], environment)).status).toBe(1);
+      const file = join(home, '.local/state/tenure/tenure.db');
+      expect(statSync(file).mode & 0o077).toBe(0);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
+  it('makes no folder for a file that is named', async () => {
+    const { status, stderr } = await tenure(['who', 'x', '--url', 'sqlite:/nonexistent/x.db']);
+    expect(status).toBe(78);
+    expect(unwrapped(stderr)).toContain('the folder /nonexistent does not exist. Create it.');
+    expect(unwrapped(stderr)).toContain('against: sqlite:/nonexistent/x.db');
+  });
+
+  it('names the package that is missing for the store, and how to get it', async () => {
+    const hooks =
+      'export async function resolve(name, context, next) { if (name === "libsql") throw Object.assign(new Error(name), { code: "ERR_MODULE_NOT_FOUND" }); return next(name, context); }';
+    const program = `import { register } from 'node:module'; register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)});`;
+    const home = mkdtempSync(join(tmpdir(), 'tenure-home-'));
+    try {
+      const { status, stderr } = await tenure(['who', 'x'], {
+        HOME: home,
+        XDG_STATE_HOME: '',
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}`,
+      });
+      const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+      // From Node 22.13 on nothing is missing.
+      if (major > 22 || (major === 22 && minor >= 13)) return expect(status).toBe(1);
+      expect(status).toBe(78);
+      expect(unwrapped(stderr)).toContain('libsql is not installed');
+      expect(stderr).toContain('next:    npm install libsql\n');
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
+  it.each([
+    [{}, true],
+    [{ NO_COLOR: '1' }, false],
+  ])('styles the answer on a terminal with %j: %s', async (environment, styled) => {
+    const command = `'${process.execPath}' '${main}' config`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      env: { ...process.env, TERM: 'xterm', FORCE_COLOR: undefined, ...environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect((await text(child.stdout)).includes('\u001b[1mSETTING')).toBe(styled);
   });
 
   it('says that a store would not keep its promise', async () => {
