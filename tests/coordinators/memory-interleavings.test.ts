@@ -41,4 +41,4 @@ it('keeps its promises in whatever order holders, operators and time do what the
     'stands: suspended',
     'took what was reserved',
   ]);
-});
+}, 60_000);

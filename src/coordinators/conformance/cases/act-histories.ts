@@ -58,19 +58,20 @@ export const actHistoryCases = [
       const name = scene.newName();
       const ann = await scene.actor('ann');
       const operator = await scene.operator();
-      const by = 'another';
+      const [by, reason] = ['another', 'another reason'];
+      const repeated = [{}, {}, { by }, { by }, { by, reason }, { by, reason }];
       await ann.take(name);
-      for (const parts of [{}, {}, { by }, { by }]) await operator.revoke(name, parts);
-      for (const parts of [{}, {}, { by }, { by }]) await operator.suspend(name, parts);
+      for (const parts of repeated) await operator.revoke(name, parts);
+      for (const parts of repeated) await operator.suspend(name, parts);
       const acts = await operator.acts(name);
+      const words = [
+        [usualAct.by, usualAct.reason],
+        [by, usualAct.reason],
+        [by, reason],
+      ];
       assert.deepEqual(
-        acts.map((entry) => [entry.act, entry.by]),
-        [
-          ['revoke', usualAct.by],
-          ['revoke', by],
-          ['suspend', usualAct.by],
-          ['suspend', by],
-        ],
+        acts.map((entry) => [entry.act, entry.by, entry.reason]),
+        ['revoke', 'suspend'].flatMap((act) => words.map((each) => [act, ...each])),
       );
     },
   ),

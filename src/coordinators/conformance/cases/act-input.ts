@@ -148,16 +148,30 @@ export const actInputCases = [
 
   defineCase(
     'input/act-changed-later',
-    'an act that its caller changes after the call is executed as it was',
+    'an act or an enrollment that its caller changes after the call is executed as it was',
     async (scene) => {
-      const name = scene.newName();
-      const { client } = await scene.operator();
+      const [name, held] = [scene.newName(), scene.newName()];
+      const ann = await scene.actor('ann');
+      const { client, holder } = ann;
+      await ann.take(held);
       const act = { ...usualAct };
-      const pending = client.suspend(name, act, scene.call);
+      const entry = {
+        name,
+        holder,
+        standing: 'waiting' as Standing,
+        preference: 1,
+        ttlMs: scene.ttlMs,
+      };
+      const suspending = client.suspend(name, act, scene.call);
+      const revoking = client.revoke(held, act, scene.call);
+      const enrolling = client.enroll([entry], scene.call);
       act.by = 'somebody else';
-      const answer = await pending;
-      assert.ok(answer.state === 'suspended');
-      assert.equal(answer.suspension.by, usualAct.by);
+      entry.standing = 'observing';
+      const [suspended, revoked, [enrolled]] = await Promise.all([suspending, revoking, enrolling]);
+      assert.ok(suspended.state === 'suspended' && revoked?.state === 'held');
+      assert.equal(suspended.suspension.by, usualAct.by);
+      assert.equal(revoked.revocation?.by, usualAct.by);
+      assert.equal(enrolled?.position, 0, 'it waits');
     },
   ),
 ];

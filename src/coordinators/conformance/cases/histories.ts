@@ -127,8 +127,13 @@ export const historyCases = [
         await scene.control('deleteRecord')(name);
       }
       await ann.take(ann.request(granted, kept));
+      await scene.pass(0.5);
       assert.deepEqual(reasons(await operator.terms(read)), ['vanished']);
-      assert.deepEqual(reasons(await operator.terms(granted)), ['vanished', undefined]);
+      const terms = await operator.terms(granted);
+      assert.deepEqual(reasons(terms), ['vanished', undefined]);
+      const [before, next] = terms as [TermEntry, TermEntry];
+      const overlapMs = (before.endedAtMs ?? Infinity) - next.grantedAtMs;
+      assert.ok(overlapMs <= 0, `it ended ${overlapMs} ms after the next was granted`);
     },
     { needs: ['deleteRecord'] },
   ),

@@ -25,11 +25,13 @@ export const lockDelayCases = [
 
   defineCase(
     'lock-delays/end',
-    'a lock-delay ends by itself, and the next term is higher',
+    'a lock-delay ends by itself, not before its time, and the next term is higher',
     async (scene) => {
-      const { name, term } = await expireWithDelay(scene, 0.5);
+      const { name, term } = await expireWithDelay(scene, 1);
       const bob = await scene.actor('bob');
-      await scene.pass(0.5);
+      await scene.pass(0.6);
+      await bob.isKeptOut(name);
+      await scene.pass(0.4);
       await bob.seesFree(name);
       const next = await bob.take(name);
       assert.ok(next > term, `term ${next} was granted after term ${term} expired`);

@@ -158,9 +158,9 @@ export const revocationCases = [
     'another revocation of the same term names another successor',
     async (scene) => {
       const { name, ann, term, operator } = await hold(scene);
-      await operator.revoke(name, { to: 'bob', reserveMs: scene.ttlMs * 4 });
       const reserveMs = scene.ttlMs * 4;
-      const answer = await operator.revoke(name, { to: 'cid', reserveMs, reason: 'bob is down' });
+      await operator.revoke(name, { to: 'bob', reserveMs });
+      const answer = await operator.revoke(name, { to: 'cid', reserveMs });
       assert.ok(answer?.state === 'held' && answer.revocation?.to === 'cid');
       await ann.release(name, term);
       await goesTo(scene, name, 'cid', term);

@@ -71,13 +71,14 @@ export const watchCases = [
       const ann = await scene.actor('ann');
       const wakes = watch(await scene.actor('bob'), groupOf(name));
       let count = 0;
-      await scene.eventually('a wake after a grant', async () => {
-        // Never released, so that only the grant can be what wakes.
+      const isWoken = async () => {
+        // Neither released nor expired as long as anybody waits here: only the grant can be what wakes.
         const next = scene.sibling(name, `name-${count++}`);
         await ann.take(ann.request(next, { keepHistory: true, ttlMs: scene.ttlMs * 20 }));
         await scene.subject.advance(scene.ttlMs / 20);
         return wakes.names.length > 0;
-      });
+      };
+      await scene.eventually('a wake after a grant', isWoken, scene.ttlMs * 4);
       wakes.stop();
     },
   ),
