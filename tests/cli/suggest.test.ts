@@ -57,6 +57,13 @@ describe('what a shell may offer', () => {
     ]);
   });
 
+  it('is a name for what a command is run for, and files for that command', async () => {
+    expect(await words('run', '--election', 'rep')).toEqual(['reports']);
+    expect(await words('run', '--election=rep')).toEqual(['--election=reports']);
+    const foreign = await suggest(program, ['run', '--election', 'reports', '--', 'no'], lookup);
+    expect(foreign).toEqual({ words: [], files: true });
+  });
+
   it('is a candidate of the name for the successor', async () => {
     asked.length = 0;
     expect(await words('handoff', 'payments', '--yes', '--to', '')).toEqual([

@@ -229,7 +229,7 @@ describe.concurrent('the command line', () => {
     [{ NO_COLOR: '1' }, false],
   ])('styles the answer on a terminal with %j: %s', async (environment, styled) => {
     const command = `'${process.execPath}' '${main}' config`;
-    const child = spawn('script', ['-qec', command, '/dev/null'], {
+    const child = spawn('sh', ['-c', 'script -qec "$0" /dev/null', command], {
       env: { ...process.env, TERM: 'xterm', FORCE_COLOR: undefined, ...environment },
       stdio: ['ignore', 'pipe', 'ignore'],
     });

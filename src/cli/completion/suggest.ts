@@ -24,6 +24,8 @@ const files: Suggestions = { words: [], files: true };
 
 /** Placeholders of options and arguments by what stands for them, as the parser's own tree names it. */
 const storeNames: readonly string[] = ['name', 'names'];
+/** The option that names what a command is run for. */
+const nameOption = 'election';
 const filePlaceholders: readonly string[] = ['<file>', '<path>'];
 
 /** @param words all words after the program's own, up to and including the one at the cursor, which may be empty. */
@@ -36,12 +38,12 @@ export async function suggest(
   const line = readLine(program, words.slice(0, -1));
   if (line.isForeign) return files;
   if (line.expecting !== undefined)
-    return beginningWith(current, '', await valuesOf(line.expecting, line, lookup));
+    return beginningWith(current, '', await valuesOf(line.expecting, line, current, lookup));
   const [flag, value] = splitAt(current, '=');
   if (value !== undefined) {
     const option = optionOf(line.command, flag);
     if (option === undefined) return none;
-    return beginningWith(current, `${flag}=`, await valuesOf(option, line, lookup));
+    return beginningWith(current, `${flag}=`, await valuesOf(option, line, value, lookup));
   }
   if (current.startsWith('-')) return beginningWith(current, '', optionsOf(line.command));
   if (line.command.commands.length > 0 && line.positional.length === 0)
@@ -87,10 +89,17 @@ function readLine(program: Command, words: readonly string[]): Line {
   return { command, positional, flags, expecting, isForeign: false };
 }
 
-async function valuesOf(option: Option, line: Line, lookup: Lookup): Promise<Suggestions> {
+async function valuesOf(
+  option: Option,
+  line: Line,
+  beginning: string,
+  lookup: Lookup,
+): Promise<Suggestions> {
   if (option.argChoices !== undefined) return choices(option.argChoices);
   if (option.attributeName() === 'to' && line.positional[0] !== undefined)
     return choices(await lookup.candidates(line.positional[0], line.flags));
+  if (option.attributeName() === nameOption)
+    return choices(await lookup.names(beginning, line.flags));
   const takesFile = filePlaceholders.some((placeholder) => option.flags.endsWith(placeholder));
   return takesFile ? files : none;
 }
