@@ -10,7 +10,7 @@ export interface CampaignerOptions {
   readonly announcer: Announcer;
 }
 
-/** Waits for the name, in the queue of its candidates. */
+/** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
 export class Campaigner {
   readonly #context: CampaignerOptions;
 
@@ -24,7 +24,6 @@ export class Campaigner {
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
-      preference: options.preference,
       waitMs,
       signal,
       onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),

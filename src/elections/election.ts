@@ -138,7 +138,8 @@ export class Election {
 
   /**
    * Gives the leadership up: the work is asked to stop, the lease renewed meanwhile and released once it has stopped. This
-   * process stays a candidate if it is in `lead`. For leaving altogether, abort the signal of `lead`.
+   * process stays a candidate if it is in `lead`. For leaving altogether, abort the signal of `lead`. Work that awaited it
+   * would wait for itself, until `drainMs` is over: it returns instead.
    *
    * Resolves with whether it was this process that gave it up; with `false`, at once, if it does not lead, or as soon as
    * the lease is lost or the work has overrun `drainMs`. Never rejects. Called twice, both wait for the one release.

@@ -121,12 +121,18 @@ class Run {
     this.#options = options;
     this.#listener = listener;
     this.#backoff = new Backoff(leases.runtime, { firstMs: pollMs / 16, limitMs: pollMs });
-    const { coordinator } = leases;
-    this.#ends.push(
-      coordinator.watch(groupOf(name), (woken) => (woken ?? name) === name && this.#wake()),
-      coordinator.onConnectionLost(() => this.#wake()),
-    );
-    if (presence !== undefined) this.#ends.push(presence.hold());
+    const wake = (woken: string | undefined) => {
+      if (woken === undefined || woken === name) this.#wakeUp.abort();
+    };
+    try {
+      this.#ends.push(leases.coordinator.watch(groupOf(name), wake));
+      this.#ends.push(leases.coordinator.onConnectionLost(() => wake(undefined)));
+      if (presence !== undefined) this.#ends.push(presence.hold());
+    } catch (error) {
+      // Closed: nothing of it may stay.
+      this.stop();
+      throw error;
+    }
   }
 
   async go(): Promise<void> {
@@ -142,10 +148,6 @@ class Run {
     this.#isStopped = true;
     for (const end of this.#ends.splice(0)) end();
     this.#expiry?.cancel();
-    this.#wake();
-  }
-
-  #wake(): void {
     this.#wakeUp.abort();
   }
 

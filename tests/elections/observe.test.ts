@@ -163,6 +163,36 @@ describe('observing', () => {
     expect(seen.slice(4)).toEqual(['a leads']);
   });
 
+  it('is unsure in the moment in which what it knows runs out', async () => {
+    const a = fixture.process('a');
+    const o = fixture.process('o');
+    lead(a);
+    await fixture.runtime.advance(100);
+    const seen = observe(o);
+    await fixture.runtime.advance(100);
+    a.crash();
+    o.link.cut();
+    const record = defined(await fixture.process('p').election.read());
+    const remainingMs = record.state === 'held' ? record.remainingMs : 0;
+    await fixture.runtime.advance(remainingMs - 1);
+    expect(seen).toEqual(['a leads']);
+    await fixture.runtime.advance(1);
+    expect(seen).toEqual(['a leads', 'unsure: unreachable']);
+  });
+
+  it('does not tell what another observer knew who has left before', async () => {
+    const a = fixture.process('a');
+    const o = fixture.process('o');
+    for await (const { state } of o.election.observe()) {
+      expect(state).toBe('nobody');
+      break;
+    }
+    await a.election.campaign();
+    const states = o.election.observe();
+    expect((await states.next()).value).toMatchObject({ state: 'led' });
+    await states.return?.();
+  });
+
   it('does not tell what it knew before a freeze', async () => {
     const a = fixture.process('a');
     const o = fixture.process('o');
@@ -279,6 +309,25 @@ describe('an observer', () => {
     expect((await answers[1])?.value).toMatchObject({ state: 'led' });
     await states.return?.();
     expect(await answers[2]).toMatchObject({ done: true });
+  });
+
+  it('leaves nothing behind when it cannot even begin, because the leases are closed', async () => {
+    const o = fixture.process('o', { election: { eligible: false } });
+    let watchCount = 0;
+    const { watch } = o.coordinator;
+    Object.assign(o.coordinator, {
+      watch: (...input: Parameters<typeof watch>) => {
+        watchCount += 1;
+        const unwatch = watch.apply(o.coordinator, input);
+        return () => {
+          watchCount -= 1;
+          unwatch();
+        };
+      },
+    });
+    await o.leases.close();
+    expect(await rejection(o.election.observe().next())).toMatchObject({ code: 'TENURE_CLOSED' });
+    expect(watchCount).toBe(0);
   });
 
   it('ends when the elections are closed, and with an error when the coordinator is', async () => {
