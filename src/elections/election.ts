@@ -99,8 +99,8 @@ export class Election {
    *
    * - **It leads until `work` settles.** `work` gets its lease and `stopping`. If it throws (`workFailed`) or returns by
    *   itself (`workReturned`), the name is given back once and others may lead; this process is a candidate again after a
-   *   pause that grows while that keeps happening. After a resignation, a handoff, `revoked`, `stalled` and `max-hold` a
-   *   short pause follows too.
+   *   pause that grows while that keeps happening, or terms end as `superseded`. Any other end but `expired` and
+   *   `unreachable` is followed by a short pause too.
    * - **One work at a time.** After a loss, the next campaign begins when `work` has settled. If it has not `drainMs` after
    *   it was told to stop, `workOverdue` tells.
    * - **`signal`** ends a campaign at once. While leading, `stopping` aborts, renewals go on, and the name is given back

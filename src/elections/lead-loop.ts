@@ -1,6 +1,6 @@
 import { highestTerm, isTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
-import { type EndReason, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
+import { LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
 import { Backoff, type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
@@ -16,16 +16,6 @@ export interface LeadLoopOptions {
   readonly campaigner: Campaigner;
   readonly current: CurrentTerm;
 }
-
-/** After these the name is left to others for a moment: who gave it up, or had it taken away, does not snatch it back. */
-const courteous: readonly EndReason[] = [
-  'released',
-  'handed-off',
-  'shutdown',
-  'revoked',
-  'stalled',
-  'max-hold',
-];
 
 /**
  * Campaigns, leads, and campaigns again, until it is told to stop. One work at a time: the next campaign begins when the
@@ -114,9 +104,12 @@ export class LeadLoop<T> {
   #pauseMs({ heldMs, lease }: LedTerm, failed: boolean): number {
     const { runtime, options } = this.#context;
     if (heldMs > options.longestPauseMs) this.#backoff.reset();
-    if (failed) return this.#backoff.nextMs();
-    const isCourteous = lease.endReason !== undefined && courteous.includes(lease.endReason);
-    return isCourteous ? options.firstPauseMs * (0.5 + runtime.random() / 2) : 0;
+    // A fence knows better than the store: until that is mended, the next term will not be better off.
+    if (failed || lease.endReason === 'superseded') return this.#backoff.nextMs();
+    // The store makes it wait, until its own record has expired.
+    if (lease.endReason === 'expired' || lease.endReason === 'unreachable') return 0;
+    // Who gave the name up, or had it taken away, does not snatch it back.
+    return options.firstPauseMs * (0.5 + runtime.random() / 2);
   }
 
   #overdue(term: LedTerm): WorkOverdueError {

@@ -285,6 +285,19 @@ describe('a leader that is lost', () => {
     },
   );
 
+  it('is not won again and again at once when a fence refuses every term', async () => {
+    const a = fixture.process('a');
+    let beginCount = 0;
+    const leading = a.election.lead((lease) => {
+      beginCount += 1;
+      lease.supersede();
+    });
+    leading.catch(() => {});
+    await fixture.runtime.advance(120_000);
+    expect(beginCount).toBeLessThan(12);
+    expect(beginCount).toBeGreaterThan(5);
+  });
+
   it('was never led by if it had run out before anybody was told', async () => {
     const a = fixture.process('a');
     const once = a.leases.events.on('acquired', () => {
