@@ -47,7 +47,7 @@ export class Records {
     if (nowMs < this.#earliestDeadlineMs) return [];
     this.#earliestDeadlineMs = Number.POSITIVE_INFINITY;
     const expiries: Expiry[] = [];
-    for (const [name, record] of [...this.#byName]) {
+    for (const [name, record] of this.#byName) {
       let current: StoredRecord | undefined = record;
       while (current !== undefined && current.kind !== 'foreign' && current.deadlineMs <= nowMs) {
         const after = afterExpiry(current);
@@ -55,7 +55,8 @@ export class Records {
         current = after;
       }
       if (current === undefined) this.delete(name);
-      else this.set(name, current);
+      else if (current !== record) this.set(name, current);
+      else if (current.kind !== 'foreign') this.#noteDeadline(current.deadlineMs);
     }
     return expiries;
   }
