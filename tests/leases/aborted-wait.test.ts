@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LinkFault } from '../../src/drivers/memory/index.js';
+import { FaultLink, type LinkFault, type LinkMessage } from '../../src/drivers/memory/index.js';
 import { defined } from './fixture.js';
 import { QueueFixture } from './queue-fixture.js';
 
@@ -30,10 +30,30 @@ function settlingMs(fault: Fault | undefined): number {
   return isUnsaid ? 2 * ttlMs : 2 * attemptTimeoutMs + 100;
 }
 
-/** When the wait is aborted: so long after it began, and so many microtasks later. */
-interface Moment {
-  readonly afterMs: number;
-  readonly microtasks: number;
+/** When the wait is aborted. */
+type Moment =
+  | { readonly afterMs: number }
+  /** So many microtasks after this message of the one that waits is carried, be it a request or a reply. */
+  | { readonly message: number; readonly microtasks: number };
+
+async function after(microtasks: number): Promise<void> {
+  for (let count = 0; count < microtasks; count++) await Promise.resolve();
+}
+
+/** Counts the messages that it carries. */
+class CountingLink extends FaultLink {
+  #count = 0;
+  readonly #onMessage: (count: number) => void;
+
+  constructor(onMessage: (count: number) => void) {
+    super();
+    this.#onMessage = onMessage;
+  }
+
+  override carry(message: LinkMessage, deliver: () => void): boolean {
+    this.#onMessage(++this.#count);
+    return super.carry(message, deliver);
+  }
 }
 
 /**
@@ -49,13 +69,17 @@ async function abortAt(
   const fixture = new QueueFixture(seed);
   const { runtime } = fixture;
   const owner = fixture.process('owner', { ttlMs });
-  const waiter = fixture.process('waiter', { ttlMs });
+  const controller = new AbortController();
+  const abort = () => controller.abort(new Error('changed my mind'));
+  const link = new CountingLink((count) => {
+    if ('message' in moment && count === moment.message) void after(moment.microtasks).then(abort);
+  });
+  const waiter = fixture.process('waiter', { ttlMs }, link);
   const lease = defined(await owner.leases.acquire(name));
   if (fault !== undefined) {
     const { direction, operation } = fault;
     waiter.link.disturb(direction, fault.fault, { operation });
   }
-  const controller = new AbortController();
   let outcome: 'granted' | 'aborted' | undefined;
   const waiting = waiter.leases
     .acquire(name, { waitMs, signal: controller.signal })
@@ -72,10 +96,11 @@ async function abortAt(
     if (end === 'release') void lease.release();
     else owner.link.cut();
   });
-  await runtime.advance(moment.afterMs);
-  for (let count = 0; count < moment.microtasks; count++) await Promise.resolve();
-  controller.abort(new Error('changed my mind'));
-  const granted = await runtime.advanceUntil(waiting, ttlMs);
+  // At the latest, if there are not so many messages.
+  const aborting = runtime.setTimer('afterMs' in moment ? moment.afterMs : 3 * ttlMs, abort);
+  const granted = await runtime.advanceUntil(waiting, 4 * ttlMs);
+  aborting.cancel();
+  ending.cancel();
   waiter.link.flush();
   waiter.link.heal();
   await runtime.advance(settlingMs(fault));
@@ -85,7 +110,6 @@ async function abortAt(
   expect(await fixture.candidates(name)).toEqual([]);
   expect(fixture.listenerCount).toBe(0);
   if (granted === undefined) expect(await fixture.ownerOf(name)).not.toBe('waiter');
-  ending.cancel();
   await waiter.leases.close();
   await owner.leases.close();
   expect(runtime.pendingTimerCount).toBe(0);
@@ -96,19 +120,20 @@ async function abortAt(
 }
 
 describe('a wait that is aborted', { timeout: 60_000 }, () => {
-  /** Something happens at these: the first try, the release, the expiry. */
-  const eventfulMs = [0, 1_000, 6_000];
-  const quietMs = [1, 500, 999, 1_001, 2_500, 5_999, 6_001, 6_030];
+  const instants = [0, 1, 500, 999, 1_000, 1_001, 2_500, 5_999, 6_000, 6_001, 6_030].map(
+    (afterMs) => ({ afterMs }),
+  );
+  /** The first try and the entry, a call, the second try, its confirmation and the withdrawal, each there and back. */
+  const messages = Array.from({ length: 13 }, (_, index) => index + 1);
 
   it.each(['release', 'expiry'] as const)(
-    'at any instant of a takeover after a %s leaves nothing behind',
+    'at any instant, and at any message, of a takeover after a %s leaves nothing behind',
     async (end) => {
       const seen = new Set<string | undefined>();
-      for (const afterMs of quietMs)
-        seen.add(await abortAt({ afterMs, microtasks: 0 }, undefined, end, 1));
-      for (const afterMs of eventfulMs)
-        for (let microtasks = 0; microtasks < 48; microtasks++)
-          seen.add(await abortAt({ afterMs, microtasks }, undefined, end, 1));
+      for (const moment of instants) seen.add(await abortAt(moment, undefined, end, 1));
+      for (const message of messages)
+        for (const microtasks of [0, 1, 2, 3, 4, 5, 6])
+          seen.add(await abortAt({ message, microtasks }, undefined, end, 1));
       expect(seen).toEqual(new Set(['granted', 'aborted']));
     },
   );
@@ -116,10 +141,10 @@ describe('a wait that is aborted', { timeout: 60_000 }, () => {
   it.each(faults)(
     'leaves nothing behind whatever befalls its messages ($direction of $operation: $fault)',
     async (fault) => {
-      for (const end of ['release', 'expiry'] as const)
-        for (const afterMs of [...quietMs, ...eventfulMs])
-          for (const microtasks of eventfulMs.includes(afterMs) ? [0, 5, 11] : [0])
-            await abortAt({ afterMs, microtasks }, fault, end, afterMs + microtasks);
+      for (const end of ['release', 'expiry'] as const) {
+        for (const moment of instants) await abortAt(moment, fault, end, moment.afterMs);
+        for (const message of messages) await abortAt({ message, microtasks: 1 }, fault, end, 1);
+      }
     },
   );
 });

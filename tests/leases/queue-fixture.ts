@@ -29,8 +29,7 @@ export class QueueFixture {
     this.operator = memoryCoordinator(this.store);
   }
 
-  process(id: string, options: LeasesOptions = {}): QueueProcess {
-    const link = new FaultLink();
+  process(id: string, options: LeasesOptions = {}, link = new FaultLink()): QueueProcess {
     const { runtime } = this;
     const coordinator = this.#counting(memoryCoordinator(this.store, { runtime, link }));
     return { leases: new Leases(coordinator, { id, runtime, ...options }), link, coordinator };

@@ -156,6 +156,45 @@ describe('a wake that is lost', () => {
     expect(wait.lease?.state).toBe('held');
   });
 
+  it('is none while a try is on its way, whose answer is older than the call', async () => {
+    const { fixture, runtime, processes } = fixtureOf('a', 'b', 'c');
+    const [a, b, c] = processes as [QueueProcess, QueueProcess, QueueProcess];
+    const lease = defined(await a.leases.acquire(name));
+    const wait = startWaiting(b);
+    const first = startWaiting(c, { preference: 1 });
+    await runtime.advance(100);
+    b.link.disturb('reply', 'hold', { operation: 'acquire', count: 1 });
+    await lease.release();
+    await runtime.advance(200);
+    // By now b has asked in its turn, and will hear that c has it.
+    expect(first.lease?.state).toBe('held');
+    await first.lease?.release();
+    await runtime.advance(10);
+    expect(await fixture.read(name)).toBeUndefined();
+    b.link.flush();
+    await runtime.advance(10);
+    expect(wait.lease?.state).toBe('held');
+  });
+
+  it('is none while a refresh is on its way, whose answer is older than the call', async () => {
+    const { runtime, processes } = fixtureOf('a', 'b');
+    const [a, b] = processes as [QueueProcess, QueueProcess];
+    const lease = defined(await a.leases.acquire(name));
+    // An entry that stands before b, so that b takes its turn a step later.
+    const ahead = a.leases.enroll(name, { standing: 'waiting', preference: 1 });
+    await runtime.advance(10);
+    const wait = startWaiting(b);
+    await runtime.advance(10);
+    b.link.disturb('reply', 'hold', { operation: 'enroll', count: 1 });
+    await runtime.advance(renewEveryMs);
+    await lease.release();
+    await runtime.advance(10);
+    b.link.flush();
+    await runtime.advance(150);
+    expect(wait.lease?.state).toBe('held');
+    await ahead.withdraw();
+  });
+
   it('that comes twice or for a name that nobody here waits for changes nothing', async () => {
     const { fixture, runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
@@ -373,6 +412,18 @@ describe('a store in trouble', () => {
     a.link.heal();
     await runtime.advance(renewEveryMs);
     expect(wait.lease?.state).toBe('held');
+  });
+
+  it('is forgotten once it has answered: then the time that is up is no error', async () => {
+    const { runtime, processes } = fixtureOf('a', 'b');
+    const [a, b] = processes as [QueueProcess, QueueProcess];
+    await a.leases.acquire(name);
+    b.link.cut();
+    const wait = startWaiting(b, { waitMs: ttlMs });
+    await runtime.advance(10);
+    b.link.heal();
+    await runtime.advance(ttlMs);
+    expect(wait).toMatchObject({ isOver: true, lease: undefined, error: undefined });
   });
 
   it('that swallowed the answer to a try is looked at again soon', async () => {
