@@ -5,6 +5,7 @@ import { operate } from '../../src/cli/operate/operate.js';
 import { resumeAct } from '../../src/cli/operate/resume.js';
 import { revokeAct } from '../../src/cli/operate/revoke.js';
 import { suspendAct } from '../../src/cli/operate/suspend.js';
+import { override } from '../leases/fixture.js';
 import { createDesk, type Desk } from './session.js';
 
 const act = { by: 'ana@desk', reason: 'INC-12' };
@@ -161,6 +162,27 @@ describe('tenure revoke', () => {
     );
   });
 
+  it('waits for the term that it ended, be it another one than in the plan', async () => {
+    const desk = createDesk();
+    const [first, third] = [desk.actor('replica-1'), desk.actor('replica-3')];
+    const term = await first.acquire('payments');
+    const coordinator = override(desk.session.coordinator, {
+      async revoke(...request) {
+        await first.release('payments', term);
+        await third.acquire('payments');
+        return await desk.session.coordinator.revoke(...request);
+      },
+    });
+    const operating = begin(
+      { ...desk, session: { ...desk.session, coordinator } },
+      revokeAct('payments', act),
+    );
+    await desk.runtime.advance(10_000);
+    expect(desk.terminal.printed).toEqual([]);
+    expect(await desk.runtime.advanceUntil(operating)).toBe(0);
+    expect(desk.terminal.answerText).toContain('of replica-3 at payments has ended');
+  });
+
   it('ends the term of a holder that does not answer when its ttl is over', async () => {
     const desk = createDesk();
     const term = await desk.actor('replica-1').acquire('payments');
@@ -225,6 +247,19 @@ describe('tenure revoke', () => {
 });
 
 describe('tenure handoff', () => {
+  it('waits for the successor also through a lock-delay', async () => {
+    const desk = createDesk();
+    const second = desk.actor('replica-2');
+    await desk.actor('replica-1').acquire('payments', { graceMs: 20_000 });
+    const operating = begin(desk, handoffAct('payments', act, toSecond));
+    await desk.runtime.advance(40_000);
+    expect(await standing(desk)).toMatchObject({ state: 'lock-delay' });
+    expect(desk.terminal.printed).toEqual([]);
+    await desk.runtime.advance(11_000);
+    await second.acquire('payments');
+    expect(await desk.runtime.advanceUntil(operating)).toBe(0);
+  });
+
   it('waits until the successor holds the name', async () => {
     const desk = createDesk();
     const [first, second] = [desk.actor('replica-1'), desk.actor('replica-2')];
@@ -332,6 +367,19 @@ describe('an act whose answer was lost', () => {
     expect(await desk.session.coordinator.history('payments', call)).toContainEqual(
       expect.objectContaining({ kind: 'act', act: 'revoke', ...act }),
     );
+  });
+
+  it('fails if the store does not answer any more while its effect is awaited', async () => {
+    const desk = createDesk();
+    await desk.actor('replica-1').acquire('payments');
+    const operating = begin(desk, revokeAct('payments', act));
+    await desk.runtime.advance(1_000);
+    desk.link.cut();
+    const failing = expect(desk.runtime.advanceUntil(operating)).rejects.toMatchObject({
+      code: 'TENURE_UNREACHABLE',
+    });
+    await failing;
+    expect(desk.terminal.noteText).toContain('the revoke of payments stands');
   });
 
   it('fails when the time is up', async () => {
