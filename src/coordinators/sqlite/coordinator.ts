@@ -245,7 +245,7 @@ class FileCoordinator implements SqliteCoordinator {
   async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
     const checked = copies(checkWithdrawals(requests));
     const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return;
+    if (checked.length === 0) return this.#session.throwIfClosed();
     return this.#write('withdraw', timeoutMs, (ledger) => {
       for (const { name, holder } of checked) ledger.candidates.withdraw(name, holder);
     });

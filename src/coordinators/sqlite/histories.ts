@@ -12,7 +12,8 @@ const forgetOldest = `DELETE FROM history ${of} AND line <= (SELECT line FROM hi
 const endTerm = `UPDATE history SET end_reason = ?, ended_at_ms = ? ${of} AND kind = 'term' AND ended_at_ms IS NULL AND term = ?`;
 const endOtherTerms = `UPDATE history SET end_reason = ?, ended_at_ms = ? ${of} AND kind = 'term' AND ended_at_ms IS NULL AND term <> ?`;
 const noteUse = 'INSERT OR REPLACE INTO history_use VALUES (?, ?, ?)';
-const readUnused = `SELECT u.name, EXISTS (SELECT 1 FROM lease AS l WHERE l.namespace = u.namespace AND l.name = u.name)
+const readUnused = `SELECT u.name, EXISTS (SELECT 1 FROM lease AS l WHERE l.namespace = u.namespace AND l.name = u.name
+    AND l.deadline_ms + COALESCE(l.grace_ms, 0) + COALESCE(l.reserve_ms, 0) > ?)
   OR EXISTS (SELECT 1 FROM suspension AS s WHERE s.namespace = u.namespace AND s.name = u.name) AS is_in_use
   FROM history_use AS u WHERE u.namespace = ? AND u.used_at_ms <= ? ORDER BY u.used_at_ms LIMIT 4`;
 const forgetLines = `DELETE FROM history ${of}`;
@@ -65,8 +66,8 @@ export class SqliteHistories {
 
   /** A few at a time, those that were used longest ago first. */
   #forgetUnused(): void {
-    const { wallMs } = this.#transaction;
-    const rows = this.#transaction.all(readUnused, this.#namespace, wallMs - retentionMs);
+    const { nowMs, wallMs } = this.#transaction;
+    const rows = this.#transaction.all(readUnused, nowMs, this.#namespace, wallMs - retentionMs);
     for (const { name, is_in_use } of rows) {
       const key = [this.#namespace, String(name)] as const;
       if (is_in_use === 1) {
