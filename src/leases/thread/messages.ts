@@ -36,6 +36,8 @@ export type ToThread =
 
 export type FromThread =
   | { readonly type: 'ready' }
+  /** The recipe makes no coordinator there. The thread ends. */
+  | { readonly type: 'refused'; readonly error: WireError }
   /** Some life has changed: look at the rows. */
   | { readonly type: 'news' }
   | {

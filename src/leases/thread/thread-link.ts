@@ -1,7 +1,8 @@
-import { ClosedError, UnreachableError } from '../../errors/index.js';
+import { ClosedError, OptionError, UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { withDeadline } from '../deadline.js';
 import type { FromThread, ThreadStart, ToThread } from './messages.js';
+import { fromWire } from './wire-error.js';
 
 /** A thread that was started. */
 export interface RunningThread {
@@ -24,7 +25,10 @@ const startLimitMs = 10_000;
 
 /** One renewing thread as the main thread sees it, from its start to its end. */
 export class ThreadLink {
-  /** Resolves when it renews; rejects with an `UnreachableError` if it ended before, or takes too long. */
+  /**
+   * Resolves when it renews. Rejects with an `OptionError` if the coordinator's recipe makes none there, and with an
+   * `UnreachableError` if it ended before, or takes too long.
+   */
   readonly ready: Promise<void>;
   readonly #listener: ThreadListener;
   #thread: RunningThread | undefined;
@@ -82,6 +86,8 @@ export class ThreadLink {
     if (message.type === 'ready') {
       if (this.#state === 'starting') this.#state = 'ready';
       this.#settle?.resolve();
+    } else if (message.type === 'refused') {
+      this.#settle?.reject(recipeRefused(fromWire(message.error)));
     } else if (this.#state !== 'closing') {
       this.#listener.heard(message);
     }
@@ -95,13 +101,23 @@ export class ThreadLink {
   }
 
   async #startFailed(cause: unknown): Promise<never> {
-    if (cause instanceof ClosedError) throw cause;
+    if (cause instanceof ClosedError || cause instanceof OptionError) throw cause;
     if (!this.hasEnded) {
       void this.close();
       this.#listener.ended(threadEnded(cause));
     }
     throw threadEnded(cause);
   }
+}
+
+function recipeRefused({ message }: Error): OptionError {
+  const problem = `makes no coordinator in a thread: ${message}`;
+  return new OptionError(
+    'coordinator.recipe',
+    'hidden',
+    problem,
+    "use renewFrom: 'main', or mend it",
+  );
 }
 
 function threadEnded(cause: unknown): UnreachableError {

@@ -8,11 +8,20 @@ import { runtimeWithOrigin } from '../../time/index.js';
 import { endProcess } from './end-process.js';
 import type { ThreadStart, ToThread } from './messages.js';
 import { ThreadSide } from './thread-side.js';
+import { toWire } from './wire-error.js';
 
 async function run(port: MessagePort, start: ThreadStart): Promise<void> {
+  try {
+    serve(port, start, await make(start.recipe));
+  } catch (error) {
+    port.postMessage({ type: 'refused', error: toWire(error) });
+  }
+}
+
+function serve(port: MessagePort, start: ThreadStart, coordinator: Coordinator): void {
   const side = new ThreadSide({
     runtime: runtimeWithOrigin(start.clockOriginMs),
-    coordinator: await make(start.recipe),
+    coordinator,
     start,
     post: (message) => port.postMessage(message),
     endProcess,
