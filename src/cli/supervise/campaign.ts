@@ -4,6 +4,7 @@ import { sleep } from '../../time/index.js';
 import { sayRecord } from '../display/record.js';
 import { sayDuration } from '../duration.js';
 import { exitStatus, InterruptedError } from '../exit-status.js';
+import { call } from '../session.js';
 import type { RunContext } from './run-context.js';
 import { endsWaiting } from './signals.js';
 
@@ -22,6 +23,7 @@ export async function campaign(context: RunContext): Promise<Lease | number> {
     // What SIGUSR1 and SIGUSR2 mean is for the child to say, and there is none.
     if (endsWaiting(signal)) stopping.abort(new InterruptedError(signal));
   });
+  await connect(context, stopping.signal);
   const over = new AbortController();
   const told = plan.waitMs > 0 ? tellWhomWeWaitFor(context, over.signal) : undefined;
   try {
@@ -32,6 +34,23 @@ export async function campaign(context: RunContext): Promise<Lease | number> {
     over.abort();
     await told;
   }
+}
+
+/**
+ * A request of a short lease has little time, and connecting takes some. So that comes first, with the patience of any
+ * other command. If it fails, a campaign that may wait goes on all the same, and tells.
+ *
+ * @throws the store's error if there is to be one try only, and the reason of `stopping`.
+ */
+async function connect({ plan, leases }: RunContext, stopping: AbortSignal): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    stopping.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const asked = leases.coordinator.read([plan.name], call).catch((error: unknown) => {
+    if (plan.waitMs === 0) throw error;
+  });
+  await Promise.race([asked, stopped]);
+  stopping.throwIfAborted();
 }
 
 /** Says what stands under the name whenever that changes, until `over`. */

@@ -104,7 +104,11 @@ export class Watchdog {
     this.#isActing = true;
     this.#timer?.cancel();
     const { runtime, tell } = this.#options;
-    tell(`${why}; stopping process group ${id}`);
+    tell(
+      this.#isTerminated
+        ? `process group ${id} has been told to stop, and its time is running out`
+        : `${why}; stopping process group ${id}`,
+    );
     const result = await stopGroup(runtime, group, { killAt, terminate: !this.#isTerminated });
     tell(`process group ${id} ${resultWords[result]}`);
     this.#end();

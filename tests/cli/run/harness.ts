@@ -5,21 +5,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject, onTestFailed, onTestFinished } from 'vitest';
-import { main } from '../command-line.js';
+import { main, type Outcome, tenure } from '../command-line.js';
 
 export const pulse = join(import.meta.dirname, 'pulse.mjs');
 /** Short, so that a test is; long enough for a busy machine. */
 export const ttlMs = 2_000;
+
+export const storeNames = ['Redis', 'SQLite'] as const;
+export type StoreName = (typeof storeNames)[number];
 
 /** One store, one name, and everybody who runs a command for it. */
 export class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'tenure-run-'));
   readonly marksFile = join(this.folder, 'marks');
   readonly namespace = `run-${randomBytes(6).toString('hex')}`;
-  url = inject('redisUrl');
+  url: string;
   readonly #wrappers: Wrapper[] = [];
 
-  constructor() {
+  constructor(store: StoreName = 'Redis') {
+    this.url = store === 'Redis' ? inject('redisUrl') : `sqlite:${join(this.folder, 'tenure.db')}`;
     onTestFinished(() => this.end());
     onTestFailed(() => {
       for (const { id, stderr } of this.#wrappers) console.error(`--- ${id}\n${stderr}`);
@@ -46,6 +50,15 @@ export class Scene {
     );
     this.#wrappers.push(wrapper);
     return wrapper;
+  }
+
+  /** Another command of `tenure` about the same store. */
+  async tenure(...args: readonly string[]): Promise<Outcome> {
+    return await tenure([...args, '--url', this.url, '--namespace', this.namespace]);
+  }
+
+  fileText(name: string): string {
+    return readFileSync(join(this.folder, name), 'utf8');
   }
 
   get marks(): Mark[] {

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
+import { listProcesses, parseStat } from '../../../src/cli/supervise/process-table.js';
+import { until } from './harness.js';
+
+/** A shell in a session of its own. */
+async function session(script: string, shell = '/bin/sh'): Promise<ProcessGroup> {
+  const child = spawn(shell, ['-c', script], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const group = new ProcessGroup(child.pid ?? 0);
+  onTestFinished(() => group.kill());
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  await until('the session to be ready', () => (output.includes('ready') ? true : undefined));
+  return group;
+}
+
+const goneSoon = (group: ProcessGroup) =>
+  until('the end of the group', () => (group.isGone ? true : undefined), 5_000);
+
+describe('the table of processes', () => {
+  it.each([
+    ['1234 (node) S 1 77 88 0 -1', { pid: 1234, isDead: false, group: 77, session: 88 }],
+    ['9 (a) b (c)) R 1 2 3 0', { pid: 9, isDead: false, group: 2, session: 3 }],
+    ['9 (sh) Z 1 2 3 0', { pid: 9, isDead: true, group: 2, session: 3 }],
+    ['9 (sh) X 1 2 3 0', { pid: 9, isDead: true, group: 2, session: 3 }],
+  ])('is read whatever programs call themselves: %s', (text, entry) => {
+    expect(parseStat(text)).toEqual(entry);
+  });
+
+  it.each(['', 'x', '12 node S', '12 (node)'])('takes nothing else for an entry: %j', (text) => {
+    expect(parseStat(text)).toBeUndefined();
+  });
+
+  it('has us in it', () => {
+    expect(listProcesses()?.map(({ pid }) => pid)).toContain(process.pid);
+  });
+});
+
+describe('a process group', () => {
+  it.each([0, 1, -5, Number.NaN, 1.5])('is never everybody, nor ourselves: %f', (id) => {
+    expect(() => new ProcessGroup(id)).toThrow(RangeError);
+  });
+
+  it('is gone when its last member is, not with its first', async () => {
+    const group = await session('sleep 60 & echo ready');
+    await until('the shell to end', () => (group.pids.length === 1 ? true : undefined));
+    expect(group.isGone).toBe(false);
+    group.terminate();
+    await goneSoon(group);
+    expect(group.pids).toEqual([]);
+  });
+
+  it('includes what job control has put into groups of its own', async () => {
+    const group = await session('set -m; sleep 60 & sleep 60 & echo ready; wait', '/bin/bash');
+    const own = listProcesses()?.filter(({ session: id }) => id === group.id) ?? [];
+    expect(new Set(own.map((entry) => entry.group)).size).toBeGreaterThan(1);
+    expect(group.pids).toHaveLength(own.length);
+    group.kill();
+    await goneSoon(group);
+  });
+
+  it('is stopped also while it stands still', async () => {
+    const group = await session('sleep 60 & echo ready; wait');
+    group.forward('SIGSTOP');
+    group.terminate();
+    await goneSoon(group);
+  });
+
+  it('is killed also while it stands still', async () => {
+    const group = await session('trap "" TERM; sleep 60 & echo ready; wait; sleep 60');
+    group.forward('SIGSTOP');
+    group.kill();
+    await goneSoon(group);
+  });
+
+  it('may be signalled when it is gone, to no effect', async () => {
+    const group = await session('echo ready');
+    await goneSoon(group);
+    group.forward('SIGTERM');
+    group.terminate();
+    group.kill();
+  });
+});
