@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Elections } from '../../src/elections/index.js';
 import { OptionError } from '../../src/errors/index.js';
+import type { Emitter } from '../../src/events/index.js';
+import type { LeaseEvents } from '../../src/leases/index.js';
 import { untyped } from '../support/untyped.js';
 import { defined, ElectionFixture, name, never, rejection, ttlMs } from './fixture.js';
 
@@ -265,5 +267,17 @@ describe('elections', () => {
     const { elections } = fixture.process('a');
     await elections.close();
     expect(() => elections.election('other')).toThrow(/closed/);
+  });
+
+  it('leave no listener with the leases when they are closed', async () => {
+    const { elections, leases } = fixture.process('a');
+    const { listenerCount } = leases.events as Emitter<LeaseEvents>;
+    const count = () =>
+      (['lost', 'released', 'duplicate'] as const).map((event) =>
+        listenerCount.call(leases.events, event),
+      );
+    expect(count()).toEqual([1, 1, 1]);
+    await elections.close();
+    expect(count()).toEqual([0, 0, 0]);
   });
 });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { HistoryEntry } from '../../src/coordinators/index.js';
+import {
+  type Candidate,
+  type HeldRecord,
+  type HistoryEntry,
+  Holder,
+} from '../../src/coordinators/index.js';
+import { withLeader } from '../../src/elections/candidates.js';
 import { withVacancies } from '../../src/elections/history.js';
 import { metadataText, parseMetadata } from '../../src/elections/metadata.js';
 import { OptionError } from '../../src/errors/index.js';
@@ -35,6 +41,28 @@ describe('what a candidate says about itself', () => {
     const value = parseMetadata('{"__proto__":{"admin":true},"zone":{"__proto__":1,"b":2}}');
     expect(value).toEqual({ zone: { b: 2 } });
     expect(Object.getOwnPropertyNames(value)).toEqual(['zone']);
+  });
+});
+
+describe('the candidates of an election', () => {
+  it('are led by the incarnation that holds the name, not by its id or standing', () => {
+    const [one, twin] = ['a', 'b'].map((digit) => new Holder('a', digit.repeat(32))) as [
+      Holder,
+      Holder,
+    ];
+    const entry = (digest: string): Candidate => ({
+      id: 'a',
+      digest,
+      standing: 'present',
+      preference: 0,
+      sinceMs: 0,
+      remainingMs: 1,
+      metadata: undefined,
+    });
+    const candidates = [entry(one.digest), entry(twin.digest)];
+    const record = { state: 'held', holder: twin } as HeldRecord;
+    expect(withLeader(candidates, record).map(({ leads }) => leads)).toEqual([false, true]);
+    expect(withLeader(candidates, undefined).map(({ leads }) => leads)).toEqual([false, false]);
   });
 });
 

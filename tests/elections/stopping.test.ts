@@ -193,6 +193,20 @@ describe('resigning', () => {
     expect(a.log).toEqual(['elected', 'resigned released']);
   });
 
+  it('waits for the release that is under way, when it is called once more', async () => {
+    const a = await leader();
+    a.link.disturb('reply', 'hold', { operation: 'release' });
+    const first = a.election.resign();
+    a.drained();
+    await fixture.runtime.advance(10);
+    const second = a.election.resign();
+    const isOver = settled(second);
+    await fixture.runtime.advance(10);
+    expect(isOver()).toBe(false);
+    a.link.flush();
+    expect(await Promise.all([first, second])).toEqual([true, true]);
+  });
+
   it('answers with false as soon as the lease is lost while the work drains', async () => {
     const a = await leader();
     const resigning = a.election.resign();
