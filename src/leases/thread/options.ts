@@ -35,8 +35,8 @@ export interface RenewalOptions {
    *   before that for a healthy loop to turn in.
    *
    * So with `exit` a stalled owner is dead before the store gives its name to another, while this process gets to run at
-   * all: one that is stopped as a whole (SIGSTOP, a frozen virtual machine) is killed when it goes on. Fence what must not
-   * be written twice.
+   * all: one that is stopped as a whole (SIGSTOP, a frozen virtual machine) is killed when it goes on, and one whose thread
+   * has failed at its first look. Fence what must not be written twice.
    */
   readonly onStall?: 'lose' | 'exit';
 }
