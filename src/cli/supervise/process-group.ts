@@ -42,10 +42,12 @@ export class ProcessGroup {
   }
 
   #signalAll(signal: NodeJS.Signals): void {
-    const groups = new Set(this.#living()?.map(({ group }) => group));
-    groups.add(this.id);
+    // Those that are known by their number do not wait until the others are found.
+    send(-this.id, signal);
+    const others = new Set(this.#living()?.map(({ group }) => group));
+    others.delete(this.id);
     // Zero stands for a group outside of what can be seen here, and would mean our own.
-    for (const group of groups) if (group > 1) send(-group, signal);
+    for (const group of others) if (group > 1) send(-group, signal);
   }
 
   #living() {

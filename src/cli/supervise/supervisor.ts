@@ -17,6 +17,7 @@ export async function supervise(context: RunContext): Promise<number> {
   const { plan, watch, environment } = context;
   // A mistyped command is told at once, and not when somebody else has died some day.
   resolveCommand(plan.command, environment);
+  if (plan.onLost !== undefined) resolveCommand(plan.onLost, environment);
   watch.prepare();
   const stopTelling = tellOfElection(context);
   try {

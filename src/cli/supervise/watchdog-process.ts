@@ -7,6 +7,8 @@ import type { KernelTime } from './kernel-time.js';
 import { eachLine, type WatchdogAnswer, type WatchdogOrder } from './watchdog-messages.js';
 
 const entry = fileURLToPath(new URL('./watchdog-entry.js', import.meta.url));
+/** A healthy one answers in milliseconds; a new one has to start before. */
+const confirmTimeoutMs = 10_000;
 /** One that has not ended by then, although it was told to, is killed. */
 const leaveTimeoutMs = 2_000;
 
@@ -46,10 +48,15 @@ export class WatchdogProcess {
     return this.#child.pid;
   }
 
-  /** Resolves when it has confirmed; never, if it ends before. */
+  /** Resolves when it has confirmed; never, if it ends before, as it has to when it says nothing for too long. */
   guard(group: number, times: StopTimes): Promise<void> {
+    const silence = this.#runtime.setTimer(confirmTimeoutMs, () => this.#child.kill('SIGKILL'));
+    void this.ended.then(() => silence.cancel());
     const confirmed = new Promise<void>((resolve) => {
-      this.#onGuarding = resolve;
+      this.#onGuarding = () => {
+        silence.cancel();
+        resolve();
+      };
     });
     this.#tell({ type: 'guard', group, ...times });
     return confirmed;

@@ -90,7 +90,7 @@ export class Wrapper {
     this.id = id;
     this.process = spawn(process.execPath, [main, ...args], {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;

@@ -137,6 +137,19 @@ describe('tenure run', { timeout }, () => {
     expect((await scene.run('c', ['--no-wait'], ['true']).ended).status).toBe(0);
   });
 
+  it('says so before it is elected if there is no command for losses', async () => {
+    const wrapper = new Scene().run('a', ['--on-lost', 'nosuch-program'], ['true']);
+    expect((await wrapper.ended).status).toBe(127);
+    expect(wrapper.stderr).toContain('cannot run "nosuch-program"');
+  });
+
+  it('leaves its input to the command', async () => {
+    const wrapper = new Scene().run('a', [], ['tr', 'a-z', 'A-Z']);
+    wrapper.process.stdin?.end('for the command\n');
+    expect((await wrapper.ended).status).toBe(0);
+    expect(wrapper.stdout).toBe('FOR THE COMMAND\n');
+  });
+
   it('runs a text in a shell if that is asked for', async () => {
     const wrapper = new Scene().run('a', ['--shell'], ['echo "<$1>" | tr a-z A-Z; exit 4', 'x y']);
     expect((await wrapper.ended).status).toBe(4);

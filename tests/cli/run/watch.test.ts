@@ -59,6 +59,20 @@ describe('the watchdog of tenure run', { timeout }, () => {
     await gone(watchdog);
   });
 
+  it('is replaced when it stands still before the command begins', async () => {
+    const scene = new Scene();
+    const first = scene.run('a', [], ['sleep', '60']);
+    await first.says(/elected/);
+    const second = scene.run('b', [], ['true']);
+    await second.says(/waiting/);
+    const watchdog = await second.watchdog();
+    process.kill(watchdog, 'SIGSTOP');
+    first.signal('SIGTERM');
+    expect(await second.ended).toEqual({ status: 0, signal: null });
+    expect(second.stderr).toMatch(/the watchdog ended \(SIGKILL\); another one[\s\S]*elected/);
+    expect(isAlive(watchdog)).toBe(false);
+  });
+
   it('ignores what ends a whole service, and goes with its wrapper', async () => {
     const scene = new Scene();
     const wrapper = scene.pulse('a');
