@@ -1,7 +1,7 @@
 /*
  * Every script reads the server's clock once, as `now`, and refuses to run after its request's deadline; both come from
  * `defineScript`. Expiry is the server's own (PX), by the same clock. Keys are all declared; each script takes first
- * those of the names, in order, and then those of the groups' indexes.
+ * those of the namespace, then those of the names, in order, and then the groups' indexes.
  *
  * A foreign type under one of our keys is met with `pcall` and left alone. What a script writes first is refused when
  * the server is out of memory or read-only, so a refused batch has changed nothing.
