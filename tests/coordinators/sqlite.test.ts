@@ -373,6 +373,27 @@ describe('a waiter', () => {
   });
 });
 
+describe('a waiter of a name that is free', () => {
+  it('is called again if somebody had it and left it between two looks', async () => {
+    const machine = new Machine();
+    const coordinator = machine.open();
+    const [owner, waiter] = [machine.holder('owner'), machine.holder('waiter')];
+    const term = await take(machine, coordinator, owner);
+    let callCount = 0;
+    coordinator.onCalled(waiter, () => {
+      callCount += 1;
+    });
+    const entry = { name, holder: waiter, standing: 'waiting', preference: 0 } as const;
+    await coordinator.enroll([{ ...entry, ttlMs: ttlMs * 9 }], call);
+    await coordinator.release([{ name, holder: owner, term }], call);
+    await machine.runtime.advance(100);
+    expect(callCount).toBe(1);
+    machine.stranger().exec(`INSERT INTO wake VALUES (NULL, 'default', '${name}')`);
+    await machine.runtime.advance(75);
+    expect(callCount).toBe(2);
+  });
+});
+
 describe('a file that somebody meddled with', () => {
   it('grants nothing after its last term was made none', async () => {
     const machine = new Machine();

@@ -1,6 +1,6 @@
 export { listen, ring } from './bell.js';
-export type { SqliteDatabase, SqliteLibrary, SqliteRow, SqliteValue } from './client.js';
-export { kernelClockKind, type SqliteClock, type SqliteMoment } from './clock.js';
+export type { SqliteLibrary, SqliteRow, SqliteValue } from './client.js';
+export { kernelClockKind, type SqliteClock } from './clock.js';
 export type { StatFileSystem } from './file-systems.js';
 export type { SqliteEvents } from './keeper.js';
 export { sqlitePath } from './location.js';

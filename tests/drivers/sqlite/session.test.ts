@@ -211,6 +211,19 @@ describe('while another program holds the lock', () => {
     await expect(pending).rejects.toThrow('Other processes wrote to it all the time');
   });
 
+  it('a statement that met it within a transaction does not spoil the next ones', async () => {
+    const { session, other, runtime } = await locked();
+    // As a read may, while another process brings the log in order after a crash.
+    const meeting = session.call('look', 'read', 100, ({ run }) => run('DELETE FROM note'));
+    meeting.catch(() => undefined);
+    await runtime.advance(100);
+    await expect(meeting).rejects.toThrow(UnreachableError);
+    other.exec('ROLLBACK');
+    const pending = session.call('add', 'write', 1000, add('after'));
+    await runtime.advanceUntil(pending);
+    expect(await notesIn(session)).toEqual(['after', 'before']);
+  });
+
   it('one attempt is made for all calls that wait, with pauses in between', async () => {
     const path = join(newFolder(), 'x.db');
     const runtime = new VirtualRuntime();
