@@ -1,7 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import { inTime } from '../../src/cli/completion/command.js';
 import { type Lookup, suggest } from '../../src/cli/completion/suggest.js';
 import { createProgram } from '../../src/cli/program.js';
+import { VirtualRuntime } from '../../src/time/virtual.js';
 import { RecordingTerminal } from './session.js';
+
+describe('the time that a suggestion may take', () => {
+  it('is up when the store does not answer', async () => {
+    const runtime = new VirtualRuntime();
+    const never = new Promise<string>(() => {});
+    expect(await runtime.advanceUntil(inTime(runtime, 1_000, never), 2_000)).toBeUndefined();
+    expect(runtime.now().monotonicMs).toBe(1_000);
+  });
+
+  it('is not waited for once the answer is there, or there will be none', async () => {
+    const runtime = new VirtualRuntime();
+    expect(await inTime(runtime, 1_000, Promise.resolve('x'))).toBe('x');
+    expect(await inTime(runtime, 1_000, Promise.reject(new Error('no')))).toBeUndefined();
+  });
+});
 
 const program = createProgram(new RecordingTerminal(), async () => {});
 const asked: unknown[] = [];

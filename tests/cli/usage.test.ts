@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -196,10 +204,16 @@ describe.concurrent('the command line', () => {
   });
 
   it('makes no folder for a file that is named', async () => {
-    const { status, stderr } = await tenure(['who', 'x', '--url', 'sqlite:/nonexistent/x.db']);
-    expect(status).toBe(78);
-    expect(unwrapped(stderr)).toContain('the folder /nonexistent does not exist. Create it.');
-    expect(unwrapped(stderr)).toContain('against: sqlite:/nonexistent/x.db');
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-'));
+    try {
+      const { status, stderr } = await tenure(['who', 'x', '--url', `sqlite:${folder}/no/x.db`]);
+      expect(status).toBe(78);
+      expect(unwrapped(stderr)).toContain(`the folder ${folder}/no does not exist. Create it.`);
+      expect(unwrapped(stderr)).toContain(`against: sqlite:${folder}/no/x.db`);
+      expect(existsSync(join(folder, 'no'))).toBe(false);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('names the package that is missing for the store, and how to get it', async () => {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { realRuntime } from '../../time/index.js';
+import { type Runtime, realRuntime, sleep } from '../../time/index.js';
 import { visible } from '../display/visible.js';
 import type { Wiring } from '../session.js';
 import { filesMark, type Shell, scripts, shells } from './scripts.js';
@@ -44,11 +44,20 @@ async function complete(
     import('./suggest.js'),
     import('./lookup.js'),
   ]);
-  // A store that does not answer would also keep the process alive.
-  realRuntime.setTimer(patienceMs, () => process.exit(0));
-  const found = await suggest(program, words, storeLookup).catch(() => undefined);
+  const found = await inTime(realRuntime, patienceMs, suggest(program, words, storeLookup));
   for (const { word, meaning } of found?.words ?? [])
     print(meaning === '' ? word : `${word}\t${visible(meaning)}`);
   if (found?.files) print(filesMark);
+  // A connection that is still being tried would keep the process.
   process.exit(0);
+}
+
+/** What comes of it, or `undefined` if that takes too long or fails. */
+export async function inTime<Result>(
+  runtime: Runtime,
+  limitMs: number,
+  work: Promise<Result>,
+): Promise<Result | undefined> {
+  const quiet = work.catch(() => undefined);
+  return await Promise.race([quiet, sleep(runtime, limitMs).then(() => undefined)]);
 }
