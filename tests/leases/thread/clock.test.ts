@@ -6,7 +6,8 @@ import { clockOriginMs, elapsedMs, type Instant, realRuntime } from '../../../sr
 /** Readings of uptime are 10 ms coarse; those of the monotonic clock are not. */
 const uptimeSlackMs = 11;
 
-describe('the clock of a thread', () => {
+// The thread compiles its sources, which takes its time on a busy machine.
+describe('the clock of a thread', { timeout: 30_000 }, () => {
   const threads: Worker[] = [];
   afterEach(() => Promise.all(threads.splice(0).map((thread) => thread.terminate())));
 

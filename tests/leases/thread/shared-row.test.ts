@@ -51,4 +51,4 @@ it('a shared row can be read for good after its writer was ended in the middle',
   await writer.terminate();
   const [first, second, third] = row.read();
   expect([second, third]).toEqual([first, first]);
-});
+}, 30_000);
