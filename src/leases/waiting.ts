@@ -157,11 +157,9 @@ export class Waiting implements QueueListener {
 
   /** The name is not free: the turn is when it may be. */
   #postpone(current: LeaseRecord): void {
-    const from = this.#options.runtime.now();
-    this.#turn =
-      this.#place === undefined
-        ? undefined
-        : { from, afterMs: turnUncalledMs(current, this.#place, this.#random) };
+    if (this.#place === undefined) return;
+    const afterMs = turnUncalledMs(current, this.#place, this.#random);
+    this.#turn = { from: this.#options.runtime.now(), afterMs };
     this.#alarm.abort();
   }
 

@@ -10,6 +10,7 @@ import { QueueFixture } from './queue-fixture.js';
 const name = 'payments';
 const ttlMs = 6_000;
 const renewEveryMs = ttlMs / 3;
+const attemptTimeoutMs = renewEveryMs / 4;
 const call = { timeoutMs: 1_000 };
 
 function createFixture() {
@@ -151,6 +152,22 @@ describe('an enrollment', () => {
   });
 });
 
+describe('an enrollment that is made and taken back', () => {
+  it('while the last withdrawal is on its way is over with the next one', async () => {
+    const { fixture, runtime, a } = createFixture();
+    const first = a.leases.enroll(name, { standing: 'present' });
+    await runtime.advance(100);
+    a.link.disturb('reply', 'hold', { operation: 'withdraw', count: 1 });
+    const firstWithdrawn = first.withdraw();
+    await runtime.advance(100);
+    const secondWithdrawn = a.leases.enroll(name, { standing: 'present' }).withdraw();
+    a.link.flush();
+    await runtime.advanceUntil(Promise.all([firstWithdrawn, secondWithdrawn]), 1_000);
+    expect(await fixture.candidates(name)).toEqual([]);
+    expect(fixture.listenerCount).toBe(0);
+  });
+});
+
 describe('several enrollments of one process for one name', () => {
   it('are one entry: the strongest standing, the highest preference and the first metadata count', async () => {
     const { fixture, runtime, a } = createFixture();
@@ -225,6 +242,26 @@ describe('the entries of one process', () => {
     const refreshed = batches.flatMap((batch) => batch.map((request) => request.name));
     expect(refreshed.filter((one) => one === name).length).toBeGreaterThanOrEqual(9);
     expect(refreshed.filter((one) => one === 'long').length).toBe(1);
+    batches.length = 0;
+    fixture.store.restart({ keepData: true });
+    await fixture.runtime.advance(100);
+    const ttls = batches.map((batch) => new Set(batch.map((request) => request.ttlMs)));
+    expect(ttls).toContainEqual(new Set([6_000]));
+    expect(ttls.every(({ size }) => size === 1)).toBe(true);
+  });
+
+  it('are refreshed no more often for others that come and go', async () => {
+    const fixture = new QueueFixture();
+    const { leases, batches } = recordingProcess(fixture);
+    leases.enroll('steady', { standing: 'present' });
+    for (let passedMs = 0; passedMs < 10 * renewEveryMs; passedMs += 100) {
+      const passing = leases.enroll('passing', { standing: 'present' });
+      await fixture.runtime.advance(100);
+      await passing.withdraw();
+    }
+    const refreshes = batches.flat().filter((request) => request.name === 'steady');
+    expect(refreshes.length).toBeGreaterThanOrEqual(10);
+    expect(refreshes.length).toBeLessThan(10 * 1.4);
   });
 
   it('are kept up through any trouble of the store, with growing pauses, and nobody is bothered', async () => {
@@ -247,6 +284,12 @@ describe('the entries of one process', () => {
     link.heal();
     await runtime.advance(renewEveryMs + 500);
     expect(await fixture.candidates(name)).toEqual(['a present']);
+    // Trouble that is over is forgotten: the next is met with a short pause again.
+    link.disturb('reply', 'drop', { operation: 'enroll', count: 1 });
+    await runtime.advance(renewEveryMs);
+    batches.length = 0;
+    await runtime.advance(attemptTimeoutMs + attemptTimeoutMs / 4);
+    expect(batches.length).toBeGreaterThanOrEqual(1);
   });
 
   it('are refreshed soon after a reconnect: the store may have forgotten them', async () => {

@@ -97,6 +97,24 @@ describe.each([2, 50, 500])(
   },
 );
 
+describe('a name for which 100 candidates wait, who began in one moment and hear no calls', () => {
+  it('is asked for by few of them, since they do not look in one moment', async () => {
+    const campaign = new Campaign(100);
+    const { fixture } = campaign;
+    for (const { link } of campaign.processes)
+      link.disturb('reply', 'drop', { operation: 'watch' });
+    await fixture.runtime.advance(5 * ttlMs);
+    const { lease, process } = defined(campaign.leader);
+    fixture.resetCounts();
+    await lease.release();
+    process.link.cut();
+    await fixture.runtime.advance(renewEveryMs);
+    expect(await fixture.ownerOf(name)).toBeDefined();
+    expect(fixture.countOf('acquire')).toBeLessThanOrEqual(calledCount + 1);
+    await campaign.close();
+  });
+});
+
 describe('a name for which 200 candidates wait, of whom a fifth are dead', { timeout }, () => {
   const candidateCount = 200;
   const deadCount = candidateCount / 5;

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { calledCount } from '../../src/coordinators/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import type { WaitOptions } from '../../src/leases/index.js';
 import { defined } from './fixture.js';
@@ -379,18 +380,24 @@ describe('several waits of one process for one name', () => {
     expect(second.lease?.state).toBe('held');
   });
 
-  it('ask for the name no more often than the waits of several processes', async () => {
-    const { fixture, runtime, processes } = fixtureOf('a', 'b');
-    const [a, b] = processes as [QueueProcess, QueueProcess];
-    const lease = defined(await a.leases.acquire(name));
-    for (let count = 0; count < 50; count++) startWaiting(b);
-    await runtime.advance(2 * ttlMs);
-    fixture.resetCounts();
-    await lease.release();
-    await runtime.advance(1_000);
-    expect(await fixture.ownerOf(name)).toBe('b');
-    expect(fixture.countOf('acquire')).toBeLessThanOrEqual(3);
-  });
+  it.each(['heard', 'lost'])(
+    'ask for the name no more often than the waits of several processes (calls are %s)',
+    async (calls) => {
+      const { fixture, runtime, processes } = fixtureOf('a', 'b', 'c');
+      const [a, b, c] = processes as [QueueProcess, QueueProcess, QueueProcess];
+      const lease = defined(await a.leases.acquire(name));
+      for (let count = 0; count < 50; count++) startWaiting(b);
+      startWaiting(c, { preference: 1 });
+      if (calls === 'lost') b.link.disturb('reply', 'drop', { operation: 'watch' });
+      await runtime.advance(2 * ttlMs);
+      if (calls === 'lost') c.link.cut();
+      fixture.resetCounts();
+      await lease.release();
+      await runtime.advance(renewEveryMs);
+      expect(await fixture.ownerOf(name)).toBe(calls === 'lost' ? 'b' : 'c');
+      expect(fixture.countOf('acquire')).toBeLessThanOrEqual(calledCount);
+    },
+  );
 });
 
 describe('a store in trouble', () => {
