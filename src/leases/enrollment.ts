@@ -1,7 +1,6 @@
 import type { Holder, LeaseRecord, Standing } from '../coordinators/index.js';
 import { checkEnrollments } from '../coordinators/requests.js';
 import { requireObject } from '../errors/checks.js';
-import type { RosterEntry } from './roster-entry.js';
 
 export interface EnrollOptions {
   /** `waiting`: to be called when the name is free. `present`: able to lead, not waiting. `observing`: only there. */
@@ -12,6 +11,18 @@ export interface EnrollOptions {
   readonly metadata?: string;
 }
 
+/** The entry that an enrollment is part of. */
+export interface EnrollmentHost {
+  readonly name: string;
+  readonly holder: Holder;
+  readonly position: number | undefined;
+  readonly current: LeaseRecord | undefined;
+  /** What one of its enrollments asks for has changed. */
+  update(): void;
+  hurry(afterMs: number): void;
+  leave(enrollment: Enrollment): Promise<void>;
+}
+
 /**
  * One reason to be among the candidates of a name. Several in one process are one entry in the store: it waits if one of
  * them does, with the highest preference of all and the metadata that was given first.
@@ -20,12 +31,12 @@ export interface EnrollOptions {
  * here; the entry may end meanwhile, and the next refresh enters it anew.
  */
 export class Enrollment {
-  readonly #entry: RosterEntry;
+  readonly #entry: EnrollmentHost;
   #options: EnrollOptions;
   #withdrawn: Promise<void> | undefined;
 
   /** @internal */
-  constructor(entry: RosterEntry, options: EnrollOptions) {
+  constructor(entry: EnrollmentHost, options: EnrollOptions) {
     this.#entry = entry;
     this.#options = options;
   }

@@ -6,7 +6,7 @@ import {
   type LeaseRecord,
   type Standing,
 } from '../coordinators/index.js';
-import { Enrollment, type EnrollOptions } from './enrollment.js';
+import { Enrollment, type EnrollmentHost, type EnrollOptions } from './enrollment.js';
 import type { ResolvedTiming } from './options.js';
 
 /** What whoever waits hears from the queue. The *rank* counts who waits before it in this process, 0 for the first. */
@@ -36,7 +36,7 @@ export interface RosterEntryOptions {
 }
 
 /** The one entry of this process among the candidates of a name: who here wants it, and what they hear. */
-export class RosterEntry {
+export class RosterEntry implements EnrollmentHost {
   readonly #options: RosterEntryOptions;
   #members: readonly Member[] = [];
   #position: number | undefined;
