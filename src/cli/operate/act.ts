@@ -6,6 +6,11 @@ export interface Situation {
   readonly candidates: readonly Candidate[];
 }
 
+/** It is called when the name becomes free. */
+export function isWaiting({ standing }: Candidate): boolean {
+  return standing === 'waiting';
+}
+
 /** What will happen, in words; or why nothing will. */
 export type Plan =
   | {

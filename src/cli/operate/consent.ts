@@ -2,14 +2,20 @@ import { sayRecord, sayRemaining } from '../display/record.js';
 import { visible } from '../display/visible.js';
 import { UsageError } from '../exit-status.js';
 import type { Session } from '../session.js';
+import { wrap } from '../wrap.js';
 import type { OperatorAct, Plan, Situation } from './act.js';
+
+const indent = ' '.repeat('  risk:  '.length);
 
 /** Shows what stands there now, what will happen and by when. */
 export function showPlan(session: Session, act: OperatorAct, before: Situation, plan: Plan): void {
   const { terminal, address, namespace } = session;
   const { record } = before;
   const left = sayRemaining(record);
-  const line = (label: string, text: string) => terminal.note(`  ${label.padEnd(7)}${text}`);
+  const line = (label: string, text: string) => {
+    const lines = wrap(text, terminal.noteColumns - indent.length);
+    terminal.note(`  ${label.padEnd(indent.length - 2)}${lines.join(`\n${indent}`)}`);
+  };
   terminal.note(`${act.verb} ${visible(act.name)}`);
   line('at:', `${visible(address)}, namespace ${visible(namespace)}`);
   line('now:', `${sayRecord(record)}${left === '' ? '' : `, ${left} left`}`);

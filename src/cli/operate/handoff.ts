@@ -2,7 +2,7 @@ import type { Act, LeaseRecord } from '../../coordinators/index.js';
 import { sayAct, sayRecord } from '../display/record.js';
 import { visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
-import type { OperatorAct, Plan, Situation, Verdict } from './act.js';
+import { isWaiting, type OperatorAct, type Plan, type Situation, type Verdict } from './act.js';
 import { holderLetsGo, untilLetGo } from './letting-go.js';
 import { isRevoked, letGo, sameTerm } from './revoke.js';
 
@@ -52,7 +52,7 @@ function plan(situation: Situation, successor: Successor): Plan {
 
 function risk({ candidates }: Situation, { to, reserveMs }: Successor): string | undefined {
   const found = candidates.filter(({ id }) => id === to);
-  if (found.some(({ standing }) => standing === 'waiting')) return undefined;
+  if (found.some(isWaiting)) return undefined;
   const idle = `the name then stands empty for ${sayDuration(reserveMs)}, and is free`;
   const who = visible(to);
   if (found.length === 0) return `${who} is not among the candidates; if it does not come, ${idle}`;

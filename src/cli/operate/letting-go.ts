@@ -4,7 +4,7 @@ import { sayDuration } from '../duration.js';
 
 /** How a holder whose term an operator ends comes to know. */
 export function holderLetsGo({ holder, term }: HeldRecord): string {
-  return `${visible(holder.id)} is refused its next renewal, and stops what it does in term ${term}`;
+  return `${visible(holder.id)} is refused its next renewal, so term ${term} ends`;
 }
 
 /** By when a revoked term has ended, whatever its holder does. */

@@ -1,7 +1,7 @@
 import type { Act, LeaseRecord } from '../../coordinators/index.js';
 import { sayAct, sayRecord } from '../display/record.js';
 import { visible } from '../display/visible.js';
-import type { OperatorAct, Plan, Situation, Verdict } from './act.js';
+import { isWaiting, type OperatorAct, type Plan, type Situation, type Verdict } from './act.js';
 
 /** Ends a suspension. */
 export function resumeAct(name: string, act: Act): OperatorAct {
@@ -24,7 +24,7 @@ export function resumeAct(name: string, act: Act): OperatorAct {
 function plan({ record, candidates }: Situation): Plan {
   if (record?.state !== 'suspended')
     return { kind: 'nothing', because: `it is not suspended: ${sayRecord(record)}`, holds: true };
-  const waiting = candidates.filter(({ standing }) => standing === 'waiting');
+  const waiting = candidates.filter(isWaiting);
   const first = waiting[0];
   const next =
     first === undefined
@@ -48,7 +48,7 @@ function judge(
       break;
     case undefined:
       // Who waited has been called, and will be here soon.
-      if (candidates.some(({ standing }) => standing === 'waiting')) return undefined;
+      if (candidates.some(isWaiting)) return undefined;
   }
   return { holds: true, say: `${resumed}: ${sayRecord(record)}` };
 }

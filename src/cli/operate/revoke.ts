@@ -1,7 +1,7 @@
 import type { Act, HeldRecord, LeaseRecord, RevokeRequest } from '../../coordinators/index.js';
 import { sayAct, sayRecord } from '../display/record.js';
 import { visible } from '../display/visible.js';
-import type { OperatorAct, Plan, Situation, Verdict } from './act.js';
+import { isWaiting, type OperatorAct, type Plan, type Situation, type Verdict } from './act.js';
 import { holderLetsGo, untilLetGo } from './letting-go.js';
 
 /** Ends the present term; who comes next is left to the candidates. */
@@ -15,6 +15,7 @@ export function revokeAct(name: string, act: Act): OperatorAct {
     perform: (coordinator, call) => coordinator.revoke(name, act, call),
     isDone: (before, record) => isRevoked(before, record, act),
     judge: (before, record) => judge(name, before, record),
+    judgeLate: (before, record) => judgeLate(name, before, record),
   };
 }
 
@@ -24,7 +25,7 @@ function plan({ record, candidates }: Situation): Plan {
   const { revocation } = record;
   if (revocation !== undefined && revocation.to === undefined)
     return { kind: 'wait', because: `it was revoked before, ${sayAct(revocation)}` };
-  const first = candidates.find(({ standing }) => standing === 'waiting');
+  const first = candidates.find(isWaiting);
   const next =
     first === undefined
       ? 'whoever asks for it first holds it next, also the same holder; nobody waits for it now'
@@ -53,7 +54,19 @@ function judge(
   record: LeaseRecord | undefined,
 ): Verdict | undefined {
   if (sameTerm(before, record) !== undefined) return undefined;
+  // Who waited has been called, and will be here soon.
+  if (record === undefined && before.candidates.some(isWaiting)) return undefined;
   return { holds: true, say: `${letGo(name, before)}; now it is ${sayRecord(record)}` };
+}
+
+/** The term has ended, which is what was wanted; that nobody has come yet is for others to see to. */
+function judgeLate(
+  name: string,
+  before: Situation,
+  record: LeaseRecord | undefined,
+): Verdict | undefined {
+  if (sameTerm(before, record) !== undefined) return undefined;
+  return { holds: true, say: `${letGo(name, before)}; it is still ${sayRecord(record)}` };
 }
 
 /** What stands there now, if it is the very term that stood there before. */

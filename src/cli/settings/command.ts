@@ -3,6 +3,8 @@ import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { outputOption } from '../output-option.js';
 import type { Wiring } from '../session.js';
+import type { Terminal } from '../terminal.js';
+import { hang } from '../wrap.js';
 import { findConfigFile } from './config-file.js';
 import { addSettings } from './options.js';
 import { configFlag, type Flags, ownSurroundings, resolveSetting } from './resolve.js';
@@ -44,12 +46,15 @@ Examples:
           settingTable[key].variable,
         ]);
         printTable(terminal, ['SETTING', 'VALUE', 'FROM', 'VARIABLE'], rows);
-        for (const { problem } of found)
-          if (problem !== null) terminal.note(`tenure config: ${visible(problem)}`);
+        for (const { problem } of found) if (problem !== null) complain(terminal, problem);
       }
       return found.every(({ problem }) => problem === null);
     }),
   );
+}
+
+function complain(terminal: Terminal, problem: string): void {
+  terminal.note(hang(`tenure config: ${visible(problem)}`, terminal.noteColumns, '  '));
 }
 
 interface Found {
