@@ -89,6 +89,31 @@ describe('whoever waits', () => {
     expect(order).toEqual(['c', 'd', 'b']);
   });
 
+  it.each(['called', 'by the clock'])(
+    'has a head start on those behind it, for a request that takes its time (%s)',
+    async (how) => {
+      const { runtime, processes } = fixtureOf('a', 'b', 'c');
+      const [a, b, c] = processes as [QueueProcess, QueueProcess, QueueProcess];
+      const lease = defined(await a.leases.acquire(name));
+      const first = startWaiting(b);
+      await runtime.advance(10);
+      const second = startWaiting(c);
+      await runtime.advance(renewEveryMs);
+      b.link.disturb('request', 'hold', { operation: 'acquire', count: 1 });
+      if (how === 'called') await lease.release();
+      else {
+        for (const { link } of [b, c]) link.disturb('reply', 'drop', { operation: 'watch' });
+        a.link.cut();
+        await runtime.advance(ttlMs + 25 - (runtime.now().monotonicMs % renewEveryMs));
+      }
+      await runtime.advance(50);
+      expect([first.isOver, second.isOver]).toEqual([false, false]);
+      b.link.flush();
+      await runtime.advance(500);
+      expect([first.isOver, second.isOver]).toEqual([true, false]);
+    },
+  );
+
   it('shows others the metadata that its lease would have', async () => {
     const { fixture, runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
