@@ -300,6 +300,32 @@ describe('who looks at the file', () => {
     expect(wakes).toEqual([name]);
   });
 
+  it('hears of an expiry that its own renewal has brought forward', async () => {
+    const { machine, coordinator, wakes } = await watched();
+    const holder = machine.holder('bob');
+    const other = { name: 'group/other', holder };
+    const term = await take(machine, coordinator, holder, { ...other, ttlMs: ttlMs / 2 });
+    await machine.runtime.advance(100);
+    await coordinator.renew([{ ...other, term, ttlMs: 1_000 }], call);
+    await machine.runtime.advance(1_075);
+    expect(wakes).toEqual(['group/other']);
+  });
+
+  it('is not told any more what it takes back while another one is told', async () => {
+    const { machine, coordinator } = await watched();
+    const told: string[] = [];
+    const stops = ['first', 'second'].map((which) =>
+      coordinator.watch('group', () => {
+        told.push(which);
+        for (const stop of stops) stop();
+      }),
+    );
+    await machine.runtime.advance(100);
+    elsewhere(machine, `INSERT INTO wake VALUES (NULL, 'default', '${name}')`);
+    await machine.runtime.advance(75);
+    expect(told).toEqual(['first']);
+  });
+
   it('hears that anything may have happened if it missed too much', async () => {
     const { machine, wakes } = await watched();
     elsewhere(

@@ -181,13 +181,15 @@ class FileCoordinator implements SqliteCoordinator {
     const checked = copies(checkRenewals(requests, this.promises));
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return this.#nothing();
-    // Rings no bell: nobody waits for a renewal.
-    return this.#session.call('renew', 'write', timeoutMs, (transaction) => {
+    const results = await this.#session.call('renew', 'write', timeoutMs, (transaction) => {
       const ledger = new SqliteLedger(transaction, this.#namespace);
       return checked.map((request) =>
         ledger.records.extend(request) ? renewed : renewOne(ledger, request, transaction.nowMs),
       );
     });
+    // Rings no bell: nobody waits for a renewal.
+    this.#waking.noteWrite();
+    return results;
   }
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {

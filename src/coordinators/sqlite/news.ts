@@ -1,0 +1,186 @@
+import type { SqliteTransaction } from '../../drivers/sqlite/index.js';
+import { type Call, calledCount } from '../candidates.js';
+import type { Holder } from '../holder.js';
+import { groupOf } from '../names.js';
+import { describeName } from '../rules/standing.js';
+import { SqliteLedger } from './ledger.js';
+
+const readWakeRange =
+  'SELECT (SELECT MIN(number) FROM wake) AS first, (SELECT MAX(number) FROM wake) AS last';
+const readWakes = 'SELECT name FROM wake WHERE number > ? AND namespace = ?';
+
+/** The moments at which what stands under a name changes by itself: a lease, its lock-delay, its reservation end. */
+const turningPoints = (of: string) => `
+  SELECT name, deadline_ms AS at_ms FROM lease WHERE ${of}
+  UNION ALL SELECT name, deadline_ms + grace_ms FROM lease WHERE ${of} AND grace_ms > 0
+  UNION ALL SELECT name, deadline_ms + grace_ms + reserve_ms FROM lease WHERE ${of} AND reserve_ms > 0`;
+const pointsOfGroup = turningPoints('namespace = ? AND name_group = ?');
+const pointsOfName = turningPoints('namespace = ? AND name = ?');
+const passedInGroup = `SELECT DISTINCT name FROM (${pointsOfGroup}) WHERE at_ms > ? AND at_ms <= ?`;
+const nextInGroup = `SELECT MIN(at_ms) AS at_ms FROM (${pointsOfGroup}) WHERE at_ms > ?`;
+const nextOfName = `SELECT MIN(at_ms) AS at_ms FROM (${pointsOfName}) WHERE at_ms > ?`;
+
+export interface Watch {
+  readonly group: string;
+  readonly wake: (name: string | undefined) => void;
+}
+
+export interface Waiter {
+  readonly holder: Holder;
+  readonly called: (call: Call) => void;
+  /** The names it waits for, and whether it knows that they may be had. */
+  readonly known: Map<string, boolean>;
+}
+
+/** What one look found: whom to tell what. */
+export type News = (() => void)[];
+
+/** Finds out, look by look, what those who listen are to be told. */
+export class NewsReader {
+  readonly watches = new Set<Watch>();
+  readonly waiters = new Set<Waiter>();
+  readonly #namespace: string;
+  #lookedAtMs: number | undefined;
+  /** The last wake in the file that was told; `undefined` before the first look at a file. */
+  #wakeNumber: number | undefined;
+  #nextPointMs = Number.POSITIVE_INFINITY;
+  #hasLostFile = false;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  get listenerCount(): number {
+    return this.watches.size + this.waiters.size;
+  }
+
+  /** When, by the file's clock, the next of the names that somebody listens for changes by itself. */
+  get nextPointMs(): number {
+    return this.#nextPointMs;
+  }
+
+  /** The next look is at another file. */
+  noteLostFile(): void {
+    this.#hasLostFile = true;
+    this.#wakeNumber = undefined;
+  }
+
+  /** Nobody listens: the next look is a first one. */
+  forget(): void {
+    this.#lookedAtMs = undefined;
+    this.#wakeNumber = undefined;
+    this.#hasLostFile = false;
+  }
+
+  read(transaction: SqliteTransaction): News {
+    const { nowMs } = transaction;
+    const woken = this.#readWakes(transaction);
+    const sinceMs = this.#lookedAtMs ?? nowMs;
+    this.#lookedAtMs = nowMs;
+    this.#nextPointMs = Number.POSITIVE_INFINITY;
+    const news: News = woken === undefined ? this.#tellAll() : [];
+    for (const group of new Set([...this.watches].map((watch) => watch.group))) {
+      for (const name of this.#namesToTell(transaction, group, sinceMs, woken ?? new Set()))
+        news.push(() => this.#wake(group, name));
+    }
+    const ledger = new SqliteLedger(transaction, this.#namespace);
+    for (const waiter of this.waiters)
+      news.push(...this.#callsFor(waiter, ledger, transaction, woken ?? new Set()));
+    return news;
+  }
+
+  #wake(group: string, name: string): void {
+    for (const watch of [...this.watches]) if (watch.group === group) this.#wakeOne(watch, name);
+  }
+
+  // Whoever was told before may have taken back what is to be told next.
+
+  #wakeOne(watch: Watch, name: string | undefined): void {
+    if (this.watches.has(watch)) watch.wake(name);
+  }
+
+  #call(waiter: Waiter, call: Call): void {
+    if (this.waiters.has(waiter)) waiter.called(call);
+  }
+
+  /** Names that somebody left word of since the last look; `undefined`: it cannot be told which. */
+  #readWakes(transaction: SqliteTransaction): Set<string> | undefined {
+    const range = transaction.get(readWakeRange);
+    const [first, last] = [Number(range?.first ?? 0), Number(range?.last ?? 0)];
+    const since = this.#wakeNumber;
+    this.#wakeNumber = last;
+    const hasLostFile = this.#hasLostFile;
+    this.#hasLostFile = false;
+    if (hasLostFile) return undefined;
+    if (since === undefined) return new Set();
+    if (last < since || first > since + 1) return undefined;
+    if (last === since) return new Set();
+    const rows = transaction.all(readWakes, since, this.#namespace);
+    return new Set(rows.map(({ name }) => String(name)));
+  }
+
+  #tellAll(): News {
+    const wakes = [...this.watches].map((watch) => () => this.#wakeOne(watch, undefined));
+    const call = { name: undefined, position: 0 };
+    return [...wakes, ...[...this.waiters].map((waiter) => () => this.#call(waiter, call))];
+  }
+
+  #namesToTell(
+    transaction: SqliteTransaction,
+    group: string,
+    sinceMs: number,
+    woken: ReadonlySet<string>,
+  ): Set<string> {
+    const key = [this.#namespace, group, this.#namespace, group, this.#namespace, group] as const;
+    const { nowMs } = transaction;
+    const passed = transaction.all(passedInGroup, ...key, sinceMs, nowMs);
+    this.#notePoint(transaction.get(nextInGroup, ...key, nowMs)?.at_ms);
+    return new Set([
+      ...[...woken].filter((name) => groupOf(name) === group),
+      ...passed.map(({ name }) => String(name)),
+    ]);
+  }
+
+  /** Called once for each time that a name may be had: known to the waiter by its enrollment, or by an earlier call. */
+  #callsFor(
+    waiter: Waiter,
+    ledger: SqliteLedger,
+    transaction: SqliteTransaction,
+    woken: ReadonlySet<string>,
+  ): News {
+    const { holder, known } = waiter;
+    const names = ledger.candidates.namesOf(holder);
+    for (const name of [...known.keys()]) if (!names.includes(name)) known.delete(name);
+    return names.flatMap((name) => {
+      const key = [this.#namespace, name, this.#namespace, name, this.#namespace, name] as const;
+      this.#notePoint(transaction.get(nextOfName, ...key, transaction.nowMs)?.at_ms);
+      const position = positionOf(holder, name, ledger, transaction.nowMs);
+      const mayHave = position !== undefined;
+      const knows = woken.has(name) ? false : (known.get(name) ?? mayHave);
+      const isCalled = mayHave && !knows && position < calledCount;
+      known.set(name, mayHave && (knows || isCalled));
+      return isCalled ? [() => this.#call(waiter, { name, position })] : [];
+    });
+  }
+
+  #notePoint(atMs: unknown): void {
+    if (typeof atMs === 'number') this.#nextPointMs = Math.min(this.#nextPointMs, atMs);
+  }
+}
+
+/** The place among those who may have the name now; `undefined` if this one may not. */
+function positionOf(
+  holder: Holder,
+  name: string,
+  ledger: SqliteLedger,
+  nowMs: number,
+): number | undefined {
+  if (ledger.foreignText(name) !== undefined) return undefined;
+  const current = describeName(ledger, name, nowMs);
+  if (current !== undefined && current.state !== 'reserved') return undefined;
+  const waiting = ledger.candidates
+    .waitingFor(name)
+    .filter(({ id }) => current === undefined || current.to === id);
+  const position = waiting.findIndex((one) => one.holder.equals(holder));
+  return position < 0 ? undefined : position;
+}
