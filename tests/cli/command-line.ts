@@ -44,7 +44,7 @@ export function startTenure(args: readonly string[], env: NodeJS.ProcessEnv = {}
   // All that descends from it carries the mark, whoever its parent is by then.
   const mark = randomBytes(8).toString('hex');
   const child = spawn(process.execPath, [main, ...args], {
-    env: { ...process.env, ...env, TENURE_TEST_MARK: mark },
+    env: { ...plainEnvironment(), ...env, TENURE_TEST_MARK: mark },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };
@@ -83,6 +83,12 @@ export function startTenure(args: readonly string[], env: NodeJS.ProcessEnv = {}
     },
     descendants: () => marked(mark).filter((pid) => pid !== child.pid),
   };
+}
+
+/** What this process was given, but for what the command line reads. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(entries.filter(([name]) => !/^(TENURE_|REDIS_URL$)/.test(name)));
 }
 
 function marked(mark: string): number[] {
