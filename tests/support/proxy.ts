@@ -9,6 +9,11 @@ export type Toxic =
   /** Bytes are kept until {@link Lane.flush} or the next toxic. */
   | { readonly kind: 'hold' }
   | { readonly kind: 'delay'; readonly delayMs: number }
+  /** Each piece of bytes, as it was sent, meets a fate of its own; the sockets tell the connections apart. */
+  | {
+      readonly kind: 'judge';
+      readonly fateOf: (bytes: Buffer, from: Socket, to: Socket) => 'none' | 'swallow' | 'hold';
+    }
   /** Bytes pass, and a copy goes to another server connection, whose answers nobody reads. */
   | { readonly kind: 'copy'; readonly copyTo: Socket }
   /** The connection is reset once this many more bytes went through. */
@@ -65,7 +70,9 @@ export class Lane {
 
   /** @internal */
   pass(from: Socket, to: Socket, bytes: Buffer): void {
-    switch (this.#toxic.kind) {
+    const toxic =
+      this.#toxic.kind === 'judge' ? { kind: this.#toxic.fateOf(bytes, from, to) } : this.#toxic;
+    switch (toxic.kind) {
       case 'none':
         to.write(bytes);
         break;
@@ -77,14 +84,14 @@ export class Lane {
         this.#caught(bytes);
         break;
       case 'delay':
-        setTimeout(() => to.writable && to.write(bytes), this.#toxic.delayMs);
+        setTimeout(() => to.writable && to.write(bytes), toxic.delayMs);
         break;
       case 'copy':
         to.write(bytes);
-        this.#toxic.copyTo.write(bytes);
+        toxic.copyTo.write(bytes);
         break;
       case 'cut':
-        this.#cut(this.#toxic.afterBytes, from, to, bytes);
+        this.#cut(toxic.afterBytes, from, to, bytes);
         break;
     }
   }

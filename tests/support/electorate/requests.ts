@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net';
+import type { RedisScript } from '../../../src/drivers/redis/index.js';
+import type { FaultProxy } from '../proxy.js';
+
+/*
+ * Faults that hit one certain request to Redis. A connection that lost something in the middle would be no TCP: so what
+ * follows on the same connection is lost as well, while new ones work.
+ */
+
+/** Swallows the next run of the script, and whatever is sent after it on its connection. Resolves when it has. */
+export function swallowRequest(proxy: FaultProxy, script: RedisScript): Promise<void> {
+  return new Promise((resolve) => {
+    let dead: Socket | undefined;
+    proxy.up.set({
+      kind: 'judge',
+      fateOf(bytes, from) {
+        if (dead === undefined && carries(bytes, script)) {
+          dead = from;
+          resolve();
+        }
+        return from === dead ? 'swallow' : 'none';
+      },
+    });
+  });
+}
+
+/** The next run of the script is executed, but neither its answer nor a later one on its connection comes. */
+export function swallowReply(proxy: FaultProxy, script: RedisScript): Promise<void> {
+  return new Promise((resolve) => {
+    let deaf: Socket | undefined;
+    proxy.up.set({
+      kind: 'judge',
+      fateOf(bytes, from) {
+        if (carries(bytes, script)) deaf ??= from;
+        return 'none';
+      },
+    });
+    proxy.down.set({
+      kind: 'judge',
+      fateOf(_, __, to) {
+        if (to !== deaf) return 'none';
+        resolve();
+        return 'swallow';
+      },
+    });
+  });
+}
+
+/** Holds everything on the way to the server until the proxy heals. Resolves when a run of the script is among it. */
+export function holdRequests(proxy: FaultProxy, script: RedisScript): Promise<void> {
+  return new Promise((resolve) => {
+    proxy.up.set({
+      kind: 'judge',
+      fateOf(bytes) {
+        if (carries(bytes, script)) resolve();
+        return 'hold';
+      },
+    });
+  });
+}
+
+function carries(bytes: Buffer, { name, sha }: RedisScript): boolean {
+  return bytes.includes(sha) || bytes.includes(`-- tenure: ${name}\n`);
+}
