@@ -78,14 +78,14 @@ export class Afterlife {
     return requests.length > 0 ? this.#tracked(this.#handoff(requests, timeoutMs)) : [];
   }
 
-  /** When its record would have expired: {@link letGoNow}, unless a lock-delay has to follow. */
+  /** When its record would have expired: {@link letGoNow}; unless a lock-delay has to follow. */
   letGoLater(lease: Lease): void {
-    // A release would end the lock-delay too; only an operator's will goes before it.
-    if (lease.graceAfterLossMs > 0 && lease.endReason !== 'revoked') return;
+    const hasLockDelay = lease.graceAfterLossMs > 0;
+    // A release would end the lock-delay too. Only for an operator it does, and only once the work has stopped.
+    if (hasLockDelay && lease.endReason !== 'revoked') return;
     const delayMs = lease.timing.ttlMs - elapsedMs(lease.anchor, this.#runtime.now());
-    const timer = this.#runtime.setTimer(Math.max(0, delayMs), () => this.letGoNow(lease), {
-      keepsProcessAlive: false,
-    });
+    const end = () => (hasLockDelay ? this.#later.delete(lease) : this.letGoNow(lease));
+    const timer = this.#runtime.setTimer(Math.max(0, delayMs), end, { keepsProcessAlive: false });
     this.#later.set(lease, timer);
   }
 

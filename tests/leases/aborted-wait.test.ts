@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { FaultLink, type LinkFault, type LinkMessage } from '../../src/drivers/memory/index.js';
 import { defined } from './fixture.js';
@@ -109,6 +110,7 @@ async function abortAt(
   expect(waiter.leases.live).toEqual(granted === undefined ? [] : [granted]);
   expect(await fixture.candidates(name)).toEqual([]);
   expect(fixture.listenerCount).toBe(0);
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   if (granted === undefined) expect(await fixture.ownerOf(name)).not.toBe('waiter');
   await waiter.leases.close();
   await owner.leases.close();
