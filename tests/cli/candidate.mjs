@@ -1,5 +1,5 @@
 /**
- * A process that stands for a name and works while it leads: `node candidate.mjs URL NAMESPACE ID NAME`.
+ * A process that stands for a name and works while it leads: `node candidate.mjs URL NAMESPACE ID NAME TTL_MS`.
  *
  * Says `ready`, then `leads TERM` and `ends REASON`. Leaves on SIGTERM.
  */
@@ -7,10 +7,10 @@ import { Elections, Leases } from '../../dist/index.js';
 import { redisCoordinator } from '../../dist/redis.js';
 import { sqliteCoordinator } from '../../dist/sqlite.js';
 
-const [url = '', namespace = '', id = '', name = ''] = process.argv.slice(2);
+const [url = '', namespace = '', id = '', name = '', ttlMs = ''] = process.argv.slice(2);
 const open = url.startsWith('sqlite:') ? sqliteCoordinator : redisCoordinator;
 const coordinator = open(url, { namespace });
-const leases = new Leases(coordinator, { id, ttlMs: 2_000 });
+const leases = new Leases(coordinator, { id, ttlMs: Number(ttlMs) });
 const elections = new Elections(leases);
 const election = elections.election(name, { metadata: { program: 'candidate' } });
 const leaving = new AbortController();
