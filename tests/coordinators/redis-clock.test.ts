@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type EnrollRequest, Holder } from '../../src/coordinators/index.js';
+import { type EnrollRequest, Holder, type Standing } from '../../src/coordinators/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { ann, bob, call, operator, RedisFixture } from './redis-fixture.js';
 
@@ -81,6 +81,30 @@ describe("when the wall clock of the Redis server is set by an administrator's h
         expect(repaired).toEqual(['job']);
         await taken('job').toMatchObject({ outcome: 'granted' });
         expect(await redis.renew('job', term)).toBe('superseded');
+      },
+    );
+
+    it.each([
+      ['a lease', {}],
+      ['a lease with a history', { keepHistory: true }],
+      ['a lease with a lock-delay', { graceMs: ttlMs }],
+    ])(
+      '%s whose holder is dead blocks its name for one time of its own, from the first who waits for it',
+      async (_, parts) => {
+        const repaired: string[] = [];
+        redis.coordinator.on('repaired', ({ name }) => repaired.push(name));
+        await redis.take('job', { ttlMs, ...parts });
+        redis.server.stepClock(-hourMs);
+        const enroll = async (standing: Standing) => {
+          const entry = { name: 'job', holder: bob, standing, preference: 0, ttlMs: 60_000 };
+          return (await redis.coordinator.enroll([entry], call))[0]?.current;
+        };
+        for (const standing of ['present', 'observing'] as const) await enroll(standing);
+        expect(repaired, 'who does not want it changes nothing').toEqual([]);
+        expect(await enroll('waiting')).toMatchObject({ state: 'held', remainingMs: ttlMs });
+        expect(repaired).toEqual(['job']);
+        await expect.poll(() => enroll('waiting'), { timeout: 3 * ttlMs }).toBeUndefined();
+        expect(repaired).toEqual(['job']);
       },
     );
 

@@ -39,16 +39,20 @@ type EnrollReply = readonly [
   suspension: string | null,
   position: number,
   duplicate: number,
+  repaired: number,
 ];
 
 /** Who waits for which name, who else is there, and whom to call. */
 export class RedisCandidates {
   readonly #session: RedisSession;
   readonly #keys: RedisKeys;
+  readonly #onRepaired: (name: string) => void;
 
-  constructor(session: RedisSession, keys: RedisKeys) {
+  /** `onRepaired` hears of records that were cut down to their own ttl. */
+  constructor(session: RedisSession, keys: RedisKeys, onRepaired: (name: string) => void) {
     this.#session = session;
     this.#keys = keys;
+    this.#onRepaired = onRepaired;
   }
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
@@ -75,7 +79,11 @@ export class RedisCandidates {
     const reply = await this.#session.connection.run(enrollScript, keys, args, timeoutMs);
     const [now, results] = reply as [string, EnrollReply[] | number];
     if (typeof results === 'number') throw badCandidates(checked[results - 1]?.name ?? '');
-    return results.map((one, index) => describe(checked[index]?.name ?? '', one, Number(now)));
+    return results.map((one, index) => {
+      const { name } = checked[index] as EnrollRequest;
+      if (one[5] === 1) this.#onRepaired(name);
+      return describe(name, one, Number(now));
+    });
   }
 
   async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {

@@ -122,7 +122,9 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#reads = new RedisReads(this.#session, this.#keys, (foreign) =>
       this.#events.emit('corrupt', { name: foreign, detail: 'a value that is no record' }),
     );
-    this.#candidates = new RedisCandidates(this.#session, this.#keys);
+    this.#candidates = new RedisCandidates(this.#session, this.#keys, (name) =>
+      this.#events.emit('repaired', { name }),
+    );
     this.#acts = new RedisActs(this.#session, this.#keys);
     this.#documents = new RedisDocuments(this.#session, this.#keys);
     if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)

@@ -11,6 +11,7 @@ import type {
   LeasesOptions,
 } from '../../../src/index.js';
 import { FaultProxy } from '../proxy.js';
+import { type RedisOptions, type RedisServer, startRedis } from '../servers/index.js';
 import type { WitnessedTerm } from '../witness.js';
 import { CandidateProcess, type CandidateSettings, type CrowdSettings } from './candidate.js';
 import { openPlace, type Place, type PlaceName, SqlitePlace } from './places.js';
@@ -233,6 +234,22 @@ export function onFile(
     if (!(place instanceof SqlitePlace)) throw new Error('there is no file');
     await play(electorate, place);
   });
+}
+
+/** As {@link on}, on a Redis of its own, for a play that interferes with the server. */
+export function onOwnRedis(
+  redisOptions: RedisOptions,
+  play: (electorate: Electorate, server: RedisServer) => Promise<void>,
+): () => Promise<void> {
+  return async () => {
+    const server = await startRedis(redisOptions);
+    try {
+      const { url: redisUrl } = server;
+      await on('Redis', (electorate) => play(electorate, server), { redisUrl })();
+    } finally {
+      await server.stop();
+    }
+  };
 }
 
 /** Asks again and again until it is so. (`expect.poll` does not work where tests run concurrently.) */

@@ -16,11 +16,13 @@ const highestPreference = 99;
  * - KEYS: the suspensions; n leases; n queues; n tables of candidates.
  * - ARGV: n; then for each: name, digest, holder's id, standing, preference, ttl in ms, metadata (empty: none).
  * - Returns the time, and for each: text and PTTL of what stands under the name (nothing: it is free, or foreign), text of
- *   its suspension (nothing: none), place in the queue (-1: none), 1 for a duplicate or 0; or `corrupt` and the number of a name with a queue or table of another
- *   type, after which nothing was done.
+ *   its suspension (nothing: none), place in the queue (-1: none), 1 for a duplicate or 0, 1 for a repaired record or 0; or
+ *   `corrupt` and the number of a name with a queue or table of another type, after which nothing was done.
  * - Clock: the server's, for the order and the end of entries.
  * - Keeps true: an entry keeps its place while its standing lasts, and newcomers stand behind everybody of their
- *   preference, even after the clock was set back. Dead entries go, a few at each step; the keys end with their last.
+ *   preference, even after the clock was set back. Dead entries go, a few at each step; the keys end with their last. Who
+ *   waits cuts a record that would outlive its own time down to it, as an acquisition does: it learns from here when to
+ *   acquire, and would never come to that.
  */
 export const enrollScript = defineScript(
   'enroll',
@@ -95,8 +97,10 @@ local function enroll(i)
   forgetSome(queue, candidates)
   keep(candidates, tonumber(ttl))
   local current = look(KEYS[1 + i]) or {}
-  local suspension = suspensionOf(name)
-  return { current.text or false, current.remaining or -2, suspension, position, duplicate and 1 or 0 }
+  local isRepaired = standing == 'waiting' and current.isOdd
+  if isRepaired then call('PEXPIRE', KEYS[1 + i], current.whole) end
+  local flags = { duplicate and 1 or 0, isRepaired and 1 or 0 }
+  return { current.text or false, current.remaining or -2, suspensionOf(name), position, unpack(flags) }
 end
 
 local results = {}
