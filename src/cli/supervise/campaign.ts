@@ -1,4 +1,3 @@
-import type { LeaseRecord } from '../../coordinators/index.js';
 import type { Lease } from '../../leases/index.js';
 import { sleep } from '../../time/index.js';
 import { sayRecord } from '../display/record.js';
@@ -69,18 +68,19 @@ async function tellWhomWeWaitFor(context: RunContext, over: AbortSignal): Promis
   await place.withdraw();
 }
 
-async function notElected({ plan, election, voice }: RunContext): Promise<number> {
+async function notElected({ plan, election, voice, address }: RunContext): Promise<number> {
   const { name, waitMs } = plan;
   const record = await election.read();
   const patience = waitMs === 0 ? '' : ` within ${sayDuration(waitMs)}`;
+  const isSuspended = record?.state === 'suspended';
   voice.say(`not elected for ${quoted(name)}${patience}: it is ${sayRecord(record)}`);
-  voice.say(remedyFor(record, name));
-  return waitMs === 0 && record?.state === 'suspended' ? exitStatus.refused : exitStatus.notInTime;
-}
-
-function remedyFor(record: LeaseRecord | undefined, name: string): string {
-  if (record?.state === 'suspended') return `  next:    tenure resume ${name}, if it may go on`;
-  return `  next:    tenure status ${name}, or a longer --wait`;
+  voice.advise(
+    isSuspended
+      ? `tenure resume ${name}, if it may go on`
+      : `tenure status ${name}, or wait longer`,
+    address,
+  );
+  return waitMs === 0 && isSuspended ? exitStatus.refused : exitStatus.notInTime;
 }
 
 export function quoted(name: string): string {

@@ -7,29 +7,30 @@ import type { RunFlags } from './run-command.js';
 import { Voice } from './voice.js';
 
 const manual = `
-The command sees TENURE_NAME, TENURE_TERM, TENURE_HOLDER and TENURE_TTL_MS, and no
-other variable of tenure: not TENURE_URL, which may hold a password. Pass the term
-along on every write, and let the resource refuse a lower one.
+The command sees TENURE_NAME, TENURE_TERM, TENURE_HOLDER and TENURE_TTL_MS, and
+no other variable of tenure: not TENURE_URL, which may hold a password. Pass the
+term along on every write, and let the resource refuse a lower one.
 
 It has a process group and session of its own. SIGTERM, SIGINT, SIGHUP, SIGQUIT,
 SIGUSR1 and SIGUSR2 are passed on to the group. When the lease is lost the group
 gets SIGTERM at once, and SIGKILL before the store may give the name away; so it
-does if tenure itself is killed or frozen: a watchdog process sees to that. What
-the command leaves behind in its session ends with it. A program that begins a
-new session (a daemon) or becomes another user escapes, and freezing tenure and
-its watchdog together frees the child for as long: only a fence helps there.
+does if tenure itself is killed or frozen: a watchdog process sees to that, and
+is replaced if it dies. What the command leaves in its session ends with it. A
+program that begins a new session (a daemon) or becomes another user escapes,
+and while tenure and its watchdog are frozen or killed together the command goes
+on: only a fence helps there, and against what was sent before the end.
 
 Examples:
   tenure run --election payments -- ./pay --daily
-  tenure run --election payments --ttl 10s --restart on-loss -- node worker.js
-  tenure run --election report --no-wait -- ./report || echo "somebody else does"
-  tenure run --election sync --shell --on-lost 'logger lost: $TENURE_REASON' -- \\
-    'rsync -a /data/ backup:/data/ && touch /run/synced'
+  tenure run --election payments --restart on-loss -- node worker.js
+  tenure run --election report --no-wait -- ./report || echo "not here, not now"
+  tenure run --election sync --shell --on-lost 'logger "lost: $TENURE_REASON"' \\
+    -- 'rsync -a /data/ backup:/data/ && touch /run/synced'
 
-Exit status: the command's own, 128+n if signal n ended it; 64 usage, 69 store
-unreachable, 75 not elected in time, 76 lost, 77 refused (the name is suspended),
-78 store misconfigured, 126 the command is no program, 127 there is no such
-command, 70 a bug. 128+n also if signal n came while it still waited.
+Exit status: the command's own, 128+n if signal n ended it, or came while it was
+still waited; 64 usage, 69 store unreachable, 70 a bug, or no watchdog to be had;
+75 not elected in time, 76 lost, 77 refused (the name is suspended), 78 store
+misconfigured, 126 the command is no program, 127 there is no such command.
 `;
 
 /** `tenure run`. */

@@ -68,9 +68,17 @@ async function runSafely(
     const elections = new Elections(leases);
     ends.push(() => elections.close());
     const election = elections.election(plan.name, { graceAfterLossMs: plan.graceMs });
-    const { runtime } = leases;
-    const environment = process.env;
-    return await supervise({ plan, runtime, leases, election, signals, watch, voice, environment });
+    return await supervise({
+      plan,
+      runtime: leases.runtime,
+      leases,
+      election,
+      signals,
+      watch,
+      voice,
+      address: stores.address,
+      environment: process.env,
+    });
   } finally {
     for (const end of ends.reverse()) await end();
     signals.stop();
@@ -99,6 +107,6 @@ function waitMsOf(wait: RunFlags['wait']): number {
 
 function reportProgram(voice: Voice, error: ProgramError): number {
   voice.say(redactSecrets(error.message));
-  voice.say(`  next:    ${error.next}`);
+  voice.advise(error.next);
   return error.status;
 }

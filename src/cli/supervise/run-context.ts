@@ -16,6 +16,8 @@ export interface RunContext {
   readonly signals: Signals;
   readonly watch: Watch;
   readonly voice: Voice;
+  /** Where the name is, for people: never with a password. */
+  readonly address: string;
   /** Ours, with everything in it. */
   readonly environment: Environment;
 }

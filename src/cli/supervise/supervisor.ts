@@ -33,7 +33,7 @@ export async function supervise(context: RunContext): Promise<number> {
 }
 
 async function serve(context: RunContext, lease: Lease): Promise<number | 'again'> {
-  const { plan, signals, voice } = context;
+  const { plan, signals, voice, address } = context;
   const end = await new Term(context, lease).run();
   switch (end.how) {
     case 'ended':
@@ -41,11 +41,15 @@ async function serve(context: RunContext, lease: Lease): Promise<number | 'again
     case 'interrupted':
       throw new InterruptedError(end.signal);
     case 'unwatched':
+      voice.advise('dmesg, journalctl: who kills processes here?');
       return exitStatus.internal;
     case 'lost':
       signals.passTo(() => {});
       if (plan.onLost !== undefined) await runOnLost(context, plan.onLost, end.facts, end.reason);
-      if (!plan.restartsOnLoss || signals.isToldToEnd) return exitStatus.lost;
+      if (!plan.restartsOnLoss || signals.isToldToEnd) {
+        voice.advise(`tenure history ${plan.name}`, address);
+        return exitStatus.lost;
+      }
       voice.say(`campaigning for ${quoted(plan.name)} again`);
       return 'again';
   }

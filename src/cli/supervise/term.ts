@@ -33,6 +33,7 @@ export class Term {
   readonly #cut: Promise<Cut>;
   #cutShort: (cut: Cut) => void = () => {};
   #killAt: KernelTime;
+  #hasBegun = false;
 
   constructor(context: RunContext, lease: Lease) {
     this.#context = context;
@@ -93,6 +94,7 @@ export class Term {
     voice.say(
       `elected for ${quoted(name)}, term ${term}: running as process group ${child.group.id}`,
     );
+    this.#hasBegun = true;
     child.open();
     return undefined;
   }
@@ -143,13 +145,13 @@ export class Term {
     );
     const result = await stopGroup(runtime, group, { killAt: this.#killAt });
     if (result === 'stuck') {
-      voice.say(`process group ${group.id} cannot be killed: ${group.pids.join(', ')}`);
-      voice.say('  next:    look at it by hand; the name is left to expire');
+      voice.say(`process group ${group.id} cannot be killed; the name is left to expire`);
+      voice.advise(`ps -fp ${group.pids.join(',')}`);
       if (this.#lease.endReason === undefined) this.#lease.end('shutdown');
       return;
     }
     await ended;
-    if (result === 'killed') voice.say(`process group ${group.id} was killed`);
+    if (result === 'killed' && this.#hasBegun) voice.say(`process group ${group.id} was killed`);
     await this.#lease.release();
   }
 

@@ -17,6 +17,12 @@ export class Voice {
     for (const line of visibleLines(text).split('\n')) this.#terminal.note(marked(line));
   }
 
+  /** What to do next, and where what went wrong went wrong. */
+  advise(next: string, against?: string): void {
+    if (against !== undefined) this.say(`  against: ${against}`);
+    this.say(`  next:    ${next}`);
+  }
+
   /** For what comes again and again: not twice in a row. */
   sayOnce(text: string): void {
     if (text !== this.#last) this.say(text);

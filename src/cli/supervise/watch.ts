@@ -1,4 +1,4 @@
-import type { Runtime } from '../../time/index.js';
+import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
 import type { StopTimes } from './deadlines.js';
 import { type KernelTime, kernelTimeOf, leftMs } from './kernel-time.js';
 import { WatchdogProcess } from './watchdog-process.js';
@@ -8,13 +8,13 @@ export interface WatchOptions {
   readonly tell: (words: string) => void;
 }
 
-/** So many watchdogs may die over one group; then something kills them, and would go on. */
+/** So many watchdogs may die within {@link memoryMs}; if one more does, something kills them and would go on. */
 const replacementCount = 3;
+const memoryMs = 60_000;
 
 interface Post extends StopTimes {
   readonly group: number;
   readonly isStopping: boolean;
-  readonly deathCount: number;
   /** Called when a watchdog guards the group. */
   readonly guarding: () => void;
   /** Called when none can be had any more. */
@@ -29,6 +29,8 @@ export class Watch {
   readonly #options: WatchOptions;
   #watchdog: WatchdogProcess | undefined;
   #post: Post | undefined;
+  /** When the last few ended. */
+  #deaths: Instant[] = [];
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -57,7 +59,6 @@ export class Watch {
         group,
         ...times,
         isStopping: false,
-        deathCount: 0,
         guarding: resolve,
         unwatched: (words) => {
           reject(new Error(words));
@@ -106,12 +107,15 @@ export class Watch {
     // One that has acted, since we were frozen, ends too; the lease is lost by then.
     if (post === undefined || this.#isPast(post.termAt)) return;
     const words = `the watchdog ended (${how})`;
-    if (post.deathCount >= replacementCount) {
-      post.unwatched(`${words}, as did ${post.deathCount} before it`);
+    const { runtime, tell } = this.#options;
+    const now = runtime.now();
+    this.#deaths = this.#deaths.filter((death) => elapsedMs(death, now) < memoryMs);
+    if (this.#deaths.length >= replacementCount) {
+      post.unwatched(`${words}, as did ${replacementCount} before it`);
       return;
     }
-    this.#post = { ...post, deathCount: post.deathCount + 1 };
-    this.#options.tell(`${words}; another one takes its place`);
+    this.#deaths.push(now);
+    tell(`${words}; another one takes its place`);
     this.prepare();
     this.#send();
   }

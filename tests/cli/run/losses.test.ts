@@ -43,7 +43,7 @@ describe.each(storeNames)('a loss on %s', { timeout }, (store) => {
     const onLost = `echo "$TENURE_REASON $TENURE_NAME $TENURE_TERM $TENURE_URL" >> ${scene.folder}/lost`;
     const options = ['--shell', '--restart', 'on-loss', '--on-lost', onLost];
     const script = `exec "${process.execPath}" "$@"`;
-    const words = [`${import.meta.dirname}/pulse.mjs`, scene.marksFile, 'a'];
+    const words = [`${import.meta.dirname}/pulse.mjs`, scene.marksFile, 'a', 'stubborn'];
     const wrapper = scene.run('a', options, [script, ...words], { TENURE_URL: 'redis://secret@h' });
     const first = await scene.marked(isGrandchild);
     await scene.tenure('revoke', 'work', '--reason', 'stuck', ...by);
@@ -52,8 +52,9 @@ describe.each(storeNames)('a loss on %s', { timeout }, (store) => {
     expect(overlapsOf(livesOf(scene.marks))).toEqual([]);
     expect(scene.fileText('lost')).toBe(`revoked work ${first.term} \n`);
     expect(isAlive(first.pid)).toBe(false);
-    wrapper.signal('SIGTERM');
-    expect(await wrapper.ended).toEqual({ status: 0, signal: null });
+    const [, group] = /again\n.*running as process group (\d+)/.exec(wrapper.stderr) ?? [];
+    process.kill(-Number(group), 'SIGKILL');
+    expect(await wrapper.ended).toEqual({ status: 137, signal: null });
     expect(isAlive(second.pid)).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
 import { listProcesses, parseStat } from '../../../src/cli/supervise/process-table.js';
@@ -22,6 +23,13 @@ async function session(script: string, shell = '/bin/sh'): Promise<ProcessGroup>
 
 const goneSoon = (group: ProcessGroup) =>
   until('the end of the group', () => (group.isGone ? true : undefined), 5_000);
+
+/** Who is sent two signals in one moment may obey the second first. */
+async function standsStill(group: ProcessGroup): Promise<void> {
+  group.forward('SIGSTOP');
+  const isStopped = (pid: number) => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  await until('everybody to stand still', () => group.pids.every(isStopped) || undefined);
+}
 
 describe('the table of processes', () => {
   it.each([
@@ -67,14 +75,14 @@ describe('a process group', () => {
 
   it('is stopped also while it stands still', async () => {
     const group = await session('sleep 60 & echo ready; wait');
-    group.forward('SIGSTOP');
+    await standsStill(group);
     group.terminate();
     await goneSoon(group);
   });
 
   it('is killed also while it stands still', async () => {
     const group = await session('trap "" TERM; sleep 60 & echo ready; wait; sleep 60');
-    group.forward('SIGSTOP');
+    await standsStill(group);
     group.kill();
     await goneSoon(group);
   });

@@ -20,8 +20,6 @@ function given(name) {
   return words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
-mark('begun');
-setInterval(mark, 10);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']) {
   process.on(signal, () => {
     mark(signal);
@@ -29,6 +27,9 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGU
     if (!isDeaf) process.exit(0);
   });
 }
+// Whoever reads this may send signals from now on.
+mark('begun');
+setInterval(mark, 10);
 const lifeMs = given('ms');
 if (lifeMs !== undefined)
   setTimeout(() => process.exit(Number(given('status') ?? 0)), Number(lifeMs));
