@@ -1,4 +1,5 @@
 import { ClosedError, OptionError } from '../errors/index.js';
+import { onAbort } from '../events/index.js';
 import type { Lease, Leases } from '../leases/index.js';
 import { elapsedMs } from '../time/index.js';
 import type { Announcer } from './announcer.js';
@@ -44,12 +45,11 @@ export class Candidacy {
     const aborter = new AbortController();
     const stop = () => aborter.abort(new ClosedError('this set of elections'));
     return this.#alone('campaigns already', stop, async () => {
-      const abort = () => aborter.abort(signal?.reason);
-      signal?.addEventListener('abort', abort);
+      const stopListening = onAbort(signal, () => aborter.abort(signal?.reason));
       try {
         return await this.#win(waitMs, aborter.signal);
       } finally {
-        signal?.removeEventListener('abort', abort);
+        stopListening();
       }
     });
   }
@@ -61,12 +61,12 @@ export class Candidacy {
     const loop = new LeadLoop({ ...this.#context, runtime, campaigner, current }, work);
     const stop = () => loop.stop();
     return this.#alone('is led for already', stop, async () => {
-      signal?.addEventListener('abort', stop);
+      const stopListening = onAbort(signal, stop);
       if (signal?.aborted) stop();
       try {
         return await loop.run();
       } finally {
-        signal?.removeEventListener('abort', stop);
+        stopListening();
       }
     });
   }

@@ -1,4 +1,4 @@
-import type { Unsubscribe } from '../events/index.js';
+import { onAbort, type Unsubscribe } from '../events/index.js';
 import { isSame, type Leadership } from './observation.js';
 import type { LeadershipReader } from './reader.js';
 
@@ -20,6 +20,7 @@ export class Observations implements AsyncIterableIterator<Leadership, undefined
   readonly #end = () => this.#finish();
   #given: Leadership | undefined;
   #leave: Unsubscribe | undefined;
+  #stopListening: Unsubscribe | undefined;
   #isDone = false;
 
   constructor(reader: LeadershipReader, signal: AbortSignal | undefined) {
@@ -49,7 +50,7 @@ export class Observations implements AsyncIterableIterator<Leadership, undefined
   #begin(): void {
     if (this.#leave !== undefined || this.#reader.ended !== undefined) return;
     this.#leave = this.#reader.attend(() => this.#give());
-    this.#signal?.addEventListener('abort', this.#end);
+    this.#stopListening = onAbort(this.#signal, this.#end);
   }
 
   /** One state answers one question. */
@@ -70,7 +71,7 @@ export class Observations implements AsyncIterableIterator<Leadership, undefined
     if (this.#isDone) return;
     this.#isDone = true;
     this.#leave?.();
-    this.#signal?.removeEventListener('abort', this.#end);
+    this.#stopListening?.();
     const [first, ...rest] = this.#waiting.splice(0);
     // As of a generator that fails, the first question is answered with the error, and the others with the end.
     if (error === undefined) first?.resolve({ done: true, value: undefined });

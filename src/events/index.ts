@@ -1,1 +1,2 @@
+export { onAbort } from './aborts.js';
 export { Emitter, type EventSource, type Unsubscribe } from './emitter.js';

@@ -1,7 +1,7 @@
 import { checkPreference } from '../coordinators/requests.js';
 import { requireMethods, requireObject } from '../errors/checks.js';
 import { OptionError, type TenureError } from '../errors/index.js';
-import { Emitter } from '../events/index.js';
+import { Emitter, onAbort } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import type { AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
@@ -52,13 +52,12 @@ export class Waits {
   ): Promise<Lease | undefined> {
     const { signal, waitMs = 0 } = options;
     const waiting = this.#create(name, options, timing);
-    const abort = () => waiting.end(signal?.reason);
     this.#waiting.add(waiting);
-    signal?.addEventListener('abort', abort);
+    const stopListening = onAbort(signal, () => waiting.end(signal?.reason));
     try {
       return await waiting.run(waitMs);
     } finally {
-      signal?.removeEventListener('abort', abort);
+      stopListening();
       this.#waiting.delete(waiting);
     }
   }
