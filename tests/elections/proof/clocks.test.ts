@@ -8,7 +8,7 @@ import {
   type Electorate,
   on,
   onOwnRedis,
-  renewEveryMs,
+  takeoverMs,
   ttlMs,
   until,
 } from '../../support/electorate/electorate.js';
@@ -16,9 +16,6 @@ import { kernelMs } from '../../support/electorate/parent.mjs';
 import { placeNames } from '../../support/electorate/places.js';
 
 const hourMs = 60 * 60 * 1000;
-/** From a death to the next leader: what is left of the lease, a look at the queue, and what a busy machine adds. */
-const takeoverMs = ttlMs + renewEveryMs + 2_000;
-
 /** A clock of their own for processes, which is gone after the play. */
 async function withClock(play: (clock: SteppableClock) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tenure-clock-'));

@@ -26,6 +26,12 @@ export const renewEveryMs = ttlMs / 4;
 /** Patient, for a busy machine: a renewal may fail, and be heard of here, long before the lease is given up. */
 export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: ttlMs / 8 };
 
+/**
+ * From a death to the next leader, at worst: the whole ttl, a look at the queue if those called first are dead as well, and
+ * what a busy machine adds.
+ */
+export const takeoverMs = ttlMs + renewEveryMs + 2_000;
+
 export interface ElectorateOptions {
   /** A Redis of the test's own. Default: the one that all tests share. */
   readonly redisUrl?: string;
