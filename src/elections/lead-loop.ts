@@ -1,13 +1,14 @@
 import { highestTerm, isTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
 import { LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
-import { Backoff, type Runtime, sleep } from '../time/index.js';
+import { type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
 import type { CurrentTerm } from './current-term.js';
 import { WorkOverdueError } from './election-errors.js';
 import type { LedTerm, Work, WorkOutcome } from './led-term.js';
 import type { ResolvedElectionOptions } from './options.js';
+import { Pauses } from './pause.js';
 
 export interface LeadLoopOptions {
   readonly runtime: Runtime;
@@ -25,18 +26,14 @@ export class LeadLoop<T> {
   readonly #context: LeadLoopOptions;
   readonly #work: Work<T>;
   readonly #stopped = new AbortController();
-  readonly #backoff: Backoff;
+  readonly #pauses: Pauses;
   /** The resource of the last work has seen this term, which the store has forgotten. */
   #above: number | undefined;
 
   constructor(context: LeadLoopOptions, work: Work<T>) {
     this.#context = context;
     this.#work = work;
-    const { firstPauseMs, longestPauseMs } = context.options;
-    this.#backoff = new Backoff(context.runtime, {
-      firstMs: firstPauseMs,
-      limitMs: longestPauseMs,
-    });
+    this.#pauses = new Pauses(context.runtime, context.options);
   }
 
   /** Resolves with what the work returned when it was told to stop; `undefined` if there was none then. */
@@ -50,7 +47,8 @@ export class LeadLoop<T> {
       });
       if (outcome.how === 'abandoned') throw this.#overdue(term);
       await term.finish();
-      const pauseMs = this.#pauseMs(term, failed);
+      const { heldMs, lease } = term;
+      const pauseMs = this.#pauses.afterMs({ reason: lease.endReason, heldMs, failed });
       if (this.#isStopped) return outcome.how === 'returned' ? outcome.value : undefined;
       await sleep(this.#context.runtime, pauseMs, this.#stopped.signal);
     }
@@ -98,18 +96,6 @@ export class LeadLoop<T> {
     if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
     if (outcome.how === 'threw' && failed) this.#above = termToHeal(outcome.error, lease.term);
     return failed;
-  }
-
-  /** How long to leave the name to others. */
-  #pauseMs({ heldMs, lease }: LedTerm, failed: boolean): number {
-    const { runtime, options } = this.#context;
-    if (heldMs > options.longestPauseMs) this.#backoff.reset();
-    // A fence knows better than the store: until that is mended, the next term will not be better off.
-    if (failed || lease.endReason === 'superseded') return this.#backoff.nextMs();
-    // The store makes it wait, until its own record has expired.
-    if (lease.endReason === 'expired' || lease.endReason === 'unreachable') return 0;
-    // Who gave the name up, or had it taken away, does not snatch it back.
-    return options.firstPauseMs * (0.5 + runtime.random() / 2);
   }
 
   #overdue(term: LedTerm): WorkOverdueError {

@@ -6,6 +6,7 @@ import type { AcquireOptions, LeaseTiming, ResolvedTiming } from '../leases/inde
 import { refineTiming } from '../leases/options.js';
 import { particularsOf } from '../leases/particulars.js';
 import { type Json, metadataText } from './metadata.js';
+import { defaultPauses } from './pause.js';
 
 /** All durations in milliseconds of monotonic time; those of {@link LeaseTiming} default to those of the leases. */
 export interface ElectionOptions extends LeaseTiming {
@@ -53,8 +54,6 @@ export interface ResolvedElectionOptions {
 }
 
 const dayMs = 86_400_000;
-const defaultFirstPauseMs = 1_000;
-const defaultLongestPauseMs = 60_000;
 
 /** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
 export function resolveElectionOptions(
@@ -69,8 +68,13 @@ export function resolveElectionOptions(
     throw new OptionError('eligible', eligible, 'is neither true nor false', 'use one of them');
   const timing = refineTiming(base, options, promises);
   const metadata = metadataText(options.metadata);
-  const firstPauseMs = duration('firstPauseMs', options.firstPauseMs ?? defaultFirstPauseMs, 1);
-  const longestPauseMs = options.longestPauseMs ?? Math.max(defaultLongestPauseMs, firstPauseMs);
+  const firstPauseMs = duration(
+    'firstPauseMs',
+    options.firstPauseMs ?? defaultPauses.firstPauseMs,
+    1,
+  );
+  const longestPauseMs =
+    options.longestPauseMs ?? Math.max(defaultPauses.longestPauseMs, firstPauseMs);
   return {
     name,
     timing,
