@@ -13,8 +13,8 @@ export interface RunContext {
   readonly runtime: Runtime;
   readonly leases: Leases;
   readonly election: Election;
-  readonly signals: Signals;
-  readonly watch: Watch;
+  readonly signals: Pick<Signals, 'passTo' | 'isToldToEnd'>;
+  readonly watch: Pick<Watch, 'prepare' | 'guard' | 'renewed' | 'stopping' | 'gone'>;
   readonly voice: Voice;
   /** Where the name is, for people: never with a password. */
   readonly address: string;
