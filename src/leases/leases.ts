@@ -310,7 +310,8 @@ function requireCoordinator(coordinator: Coordinator): void {
     'onCalled',
     'onConnectionLost',
   ];
-  const remedy = 'pass what memoryCoordinator() or redisCoordinator(url) returns';
+  const remedy =
+    'pass what redisCoordinator(url), sqliteCoordinator(path) or memoryCoordinator() returns';
   requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
   requireObject('coordinator.promises', coordinator.promises, remedy);
 }

@@ -36,7 +36,7 @@ export class Waiting implements QueueListener {
   /** In the queue; `undefined`: not known. */
   #place: number | undefined;
   #callCount = 0;
-  /** What the store answered last, if that was an error. */
+  /** Why the last try came to nothing, if it is not that somebody else has the name. */
   #error: unknown;
   #ended: { readonly reason: unknown } | undefined;
   #alarm = new AbortController();
@@ -79,7 +79,6 @@ export class Waiting implements QueueListener {
   }
 
   heard(current: LeaseRecord | undefined, position: number | undefined, rank: number): void {
-    this.#error = undefined;
     this.#place = position === undefined ? undefined : position + rank;
     // Whoever finds it free was not called, and nor perhaps was anybody: no matter where in the queue, it tries.
     if (current === undefined || isReservedFor(this.#options.holderId, current))
@@ -126,9 +125,9 @@ export class Waiting implements QueueListener {
     const callCount = this.#callCount;
     const outcome = await this.#options.attempt();
     if (outcome.outcome === 'failed') throw outcome.error;
-    this.#error = undefined;
     if (outcome.outcome === 'granted') {
       if (!isConfirmed || (await this.#confirmed(outcome.lease))) return outcome.lease;
+      this.#error = undefined;
       this.#retry();
       return undefined;
     }
@@ -157,6 +156,7 @@ export class Waiting implements QueueListener {
 
   /** The name is not free: the turn is when it may be. */
   #postpone(current: LeaseRecord): void {
+    this.#error = undefined;
     if (this.#place === undefined) return;
     const afterMs = turnUncalledMs(current, this.#place, this.#random);
     this.#turn = { from: this.#options.runtime.now(), afterMs };

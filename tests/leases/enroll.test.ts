@@ -307,7 +307,8 @@ describe('the entries of one process', () => {
 
   it('are withdrawn in one request when the leases are closed, and no new ones are taken', async () => {
     const { fixture, runtime, a } = createFixture();
-    for (const one of ['x', 'y', 'z']) a.leases.enroll(one, { standing: 'present' });
+    const enrollment = a.leases.enroll('x', { standing: 'present' });
+    for (const one of ['y', 'z']) a.leases.enroll(one, { standing: 'present' });
     await runtime.advance(100);
     await a.leases.close();
     expect(fixture.countOf('withdraw')).toBe(1);
@@ -315,6 +316,10 @@ describe('the entries of one process', () => {
     expect(fixture.listenerCount).toBe(0);
     expect(runtime.pendingTimerCount).toBe(0);
     expect(() => a.leases.enroll('x', { standing: 'present' })).toThrow(/closed/);
+    enrollment.update({ standing: 'waiting' });
+    await enrollment.withdraw();
+    expect(await fixture.candidates('x')).toEqual([]);
+    expect(runtime.pendingTimerCount).toBe(0);
   });
 });
 

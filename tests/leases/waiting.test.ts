@@ -458,6 +458,15 @@ describe('a store in trouble', () => {
     expect(wait).toMatchObject({ isOver: true, lease: undefined, error: undefined });
   });
 
+  it('that answers for the queue and for nothing else is told apart from a name that is held', async () => {
+    const { runtime, processes } = fixtureOf('a');
+    const [a] = processes;
+    a.link.disturb('request', 'drop', { operation: 'acquire' });
+    const wait = startWaiting(a, { waitMs: 2 * ttlMs });
+    await runtime.advance(2 * ttlMs + 2_000);
+    expect(wait.error).toMatchObject({ code: 'TENURE_OUTCOME_UNKNOWN' });
+  });
+
   it('that swallowed the answer to a try is looked at again soon', async () => {
     const { runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
