@@ -81,6 +81,23 @@ describe('the Redis coordinator keeps', () => {
     expect([first, second]).toMatchObject([act, act]);
   });
 
+  it('whole acts in the last millisecond of a lease', async () => {
+    const names = Array.from({ length: 100 }, (_, number) => `jobs/${number}`);
+    // The acts that follow take longer than that, so some of them meet a PTTL of 0.
+    const shorten = (name: string) => redis.admin.pexpire(redis.key('lease', name), 3);
+    for (let round = 0; round < 10; round++) {
+      await redis.take('job');
+      await shorten('job');
+      const reasons = names.map((name) => `${name}, round ${round}`);
+      const act = (reason: string) => redis.coordinator.revoke('job', { by: 'ops', reason }, call);
+      await Promise.all(reasons.map(act));
+    }
+    for (const name of names) await redis.take(name);
+    await Promise.all(names.map(shorten));
+    await Promise.all(names.map((name) => redis.coordinator.suspend(name, operator, call)));
+    expect(await redis.coordinator.list('jobs', call)).toHaveLength(names.length);
+  });
+
   describe('no history for ever', () => {
     it('but as long as a term lasts: renewals keep it', async () => {
       const term = await redis.take('job', { keepHistory: true });

@@ -21,7 +21,8 @@ local function revoke(key, index, name, lease, words, to, reserve)
   local head, rest = string.match(lease.text, '^2%a(|%d+|[^|]+|%d+|%d+|%d+|%x+|%d+|)(.*)$')
   if lease.kind == 'X' then rest = string.match(rest, '^%d+|[^|]*|[^|]*|%d+|(.*)$') end
   lease.text = '2X' .. head .. table.concat({ number(now), words, to, reserve, rest }, '|')
-  lease.remaining = lease.remaining - lease.reserve + reserve
+  -- In its last millisecond there are 0 left, which no key can be given.
+  lease.remaining = math.max(1, lease.remaining - lease.reserve + reserve)
   call('SET', key, lease.text, 'PX', number(lease.remaining))
   enter(index, name, lease.remaining)
 end
