@@ -27,6 +27,8 @@ export interface CampaignOptions extends StopOptions {
 }
 
 export interface ElectionRevocation extends Act {
+  /** The term that is meant: nothing is done if another one stands there by now. Default: whichever does. */
+  readonly term?: number;
   /** The holder id that alone may be elected next. */
   readonly to?: string;
   /** For how long after the term has ended. 1 ms to 24 h; default the ttl. */
@@ -210,10 +212,16 @@ export class Election {
     const {
       by,
       reason,
+      term,
       to,
       reserveMs = this.#options.timing.ttlMs,
     } = requireObject('revocation', revocation);
-    const request = { by, reason, ...(to !== undefined && { to, reserveMs }) };
+    const request = {
+      by,
+      reason,
+      ...(term !== undefined && { term }),
+      ...(to !== undefined && { to, reserveMs }),
+    };
     return this.#leases.coordinator.revoke(this.name, request, this.#call);
   }
 

@@ -59,9 +59,7 @@ export class LeadLoop<T> {
   stop(): void {
     if (this.#isStopped) return;
     this.#stopped.abort();
-    const term = this.#context.current.last;
-    void term?.giveBack({ cause: 'shutdown' });
-    term?.abandonAfter(this.#graceMs);
+    this.#end(this.#context.current.last);
   }
 
   get #isStopped(): boolean {
@@ -82,7 +80,15 @@ export class LeadLoop<T> {
     if (lease === undefined) return undefined;
     this.#above = undefined;
     if (above !== undefined) announcer.tell('termHealed', { above, term: lease.term });
-    return current.begin(lease);
+    const term = current.begin(lease);
+    // It may have been told to since it won; there was no term then that could have been.
+    if (this.#isStopped) this.#end(term);
+    return term;
+  }
+
+  #end(term: LedTerm | undefined): void {
+    void term?.giveBack({ cause: 'shutdown' });
+    term?.abandonAfter(this.#graceMs);
   }
 
   /** Tells how the work ended; `true` if nobody had told it to. */

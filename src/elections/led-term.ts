@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Lease } from '../leases/index.js';
-import { elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
+import { elapsedMs, type Instant, type Runtime } from '../time/index.js';
 import { type StopCause, StopRequestedError } from './election-errors.js';
 import { Latch } from './latch.js';
+import { RunningWork } from './running-work.js';
 
 /** What the work gets beside its lease. */
 export interface LeadContext {
@@ -49,14 +50,10 @@ export class LedTerm {
   readonly #electedAt: Instant;
   readonly #stopping = new AbortController();
   readonly #leaseEnded = new Latch();
-  readonly #overdue = new Latch();
-  readonly #abandoned = new Latch();
-  /** Open while no work is under way. */
-  #settled = new Latch();
+  #work: RunningWork | undefined;
   #endedAt: Instant | undefined;
   #wish: Wish | undefined;
   #finishing: Promise<boolean> | undefined;
-  #timer: Timer | undefined;
 
   constructor(options: LedTermOptions) {
     this.#options = options;
@@ -64,7 +61,6 @@ export class LedTerm {
     this.#electedAt = options.runtime.now();
     // The work may hand this to any number of requests; Node warns from the eleventh listener on.
     setMaxListeners(0, this.#stopping.signal);
-    this.#settled.open();
     const { signal } = this.lease;
     signal.addEventListener('abort', () => this.#leaseHasEnded(), { once: true });
     if (signal.aborted) this.#leaseHasEnded();
@@ -84,11 +80,11 @@ export class LedTerm {
 
   /** Whether no work is under way. */
   get isSettled(): boolean {
-    return this.#settled.isOpen;
+    return this.#work?.settled.isOpen ?? true;
   }
 
   get settled(): Promise<void> {
-    return this.#settled.opened;
+    return this.#work?.settled.opened ?? Promise.resolve();
   }
 
   /**
@@ -97,14 +93,16 @@ export class LedTerm {
    */
   run<T>(work: Work<T>, settled: (outcome: WorkOutcome<T>) => void): Promise<WorkOutcome<T>> {
     if (this.stopReason !== undefined) return Promise.resolve({ how: 'not-begun' });
-    this.#settled = new Latch();
+    const { runtime, drainMs } = this.#options;
+    const running = new RunningWork({ runtime, drainMs, overdue: () => this.#workIsOverdue() });
+    this.#work = running;
     const done = this.#do(work).then((outcome) => {
-      this.#timer?.cancel();
+      // First: a deadline that is seen only now, by a loop that was blocked, asks no more of this work.
+      running.settle();
       settled(outcome);
-      this.#settled.open();
       return outcome;
     });
-    const abandoned = this.#abandoned.opened.then(() => ({ how: 'abandoned' }) as const);
+    const abandoned = running.abandoned.opened.then(() => ({ how: 'abandoned' }) as const);
     return Promise.race([done, abandoned]);
   }
 
@@ -123,10 +121,13 @@ export class LedTerm {
    * the first of two before the second, which gets `false`.
    */
   async giveBack(wish: Wish): Promise<boolean> {
-    if (this.#finishing !== undefined) return (await this.#finishing) && wish.cause !== 'handoff';
-    if (this.lease.endReason !== undefined || !this.#accept(wish)) return false;
+    if (this.#finishing !== undefined) return (await this.#finishing) && this.#grants(wish);
+    if (this.lease.endReason !== undefined) return false;
+    if (this.#wish?.cause !== 'handoff' && (this.#wish === undefined || wish.cause === 'handoff'))
+      this.#wish = wish;
+    if (!this.#grants(wish)) return false;
     this.#askToStop(wish.cause);
-    await Promise.race([this.#settled.opened, this.#leaseEnded.opened]);
+    await Promise.race([this.settled, this.#leaseEnded.opened]);
     return this.isSettled && this.finish();
   }
 
@@ -136,19 +137,15 @@ export class LedTerm {
     return this.#finishing;
   }
 
-  /** {@link run} stops waiting when the work is overdue and `graceMs` more have passed. */
-  abandonAfter(graceMs: number): void {
-    void this.#overdue.opened.then(() => {
-      if (!this.isSettled)
-        this.#timer = this.#options.runtime.setTimer(graceMs, () => this.#abandoned.open());
-    });
+  /** {@link run} stops waiting when the work is overdue and `limitMs` more have passed. */
+  abandonAfter(limitMs: number): void {
+    this.#work?.abandonAfter(limitMs);
   }
 
-  #accept(wish: Wish): boolean {
-    const present = this.#wish;
-    if (present?.cause === 'handoff') return wish.cause !== 'handoff' || wish.to === present.to;
-    if (present === undefined || wish.cause === 'handoff') this.#wish = wish;
-    return true;
+  /** Whether the name is, or was, given back in a way that is also what `wish` asks for. */
+  #grants(wish: Wish): boolean {
+    if (wish.cause !== 'handoff') return true;
+    return this.#wish?.cause === 'handoff' && this.#wish.to === wish.to;
   }
 
   async #finish(): Promise<boolean> {
@@ -175,13 +172,11 @@ export class LedTerm {
   #stop(reason: unknown): void {
     if (this.#stopping.signal.aborted) return;
     this.#stopping.abort(reason);
-    const { runtime, drainMs } = this.#options;
-    if (!this.isSettled) this.#timer = runtime.setTimer(drainMs, () => this.#drainIsOver());
+    this.#work?.stop();
   }
 
-  #drainIsOver(): void {
+  #workIsOverdue(): void {
     if (this.lease.endReason === undefined) this.lease.end('shutdown');
-    this.#overdue.open();
     this.#options.overdue();
   }
 }

@@ -31,6 +31,10 @@ function candidate(id: string, options: Parameters<ElectionFixture['process']>[1
   return { ...process, work, stop, leading };
 }
 
+async function afterSteps(count: number): Promise<void> {
+  for (let passed = 0; passed < count; passed++) await undefined;
+}
+
 describe('leading', () => {
   it('does the work of exactly one candidate at a time, renewed for as long as it takes', async () => {
     const a = candidate('a');
@@ -144,6 +148,35 @@ describe('leading', () => {
     expect(await fixture.runtime.advanceUntil(led)).toBeUndefined();
     expect(work.beginCount).toBe(0);
     expect(a.log).toEqual(['elected', 'resigned released']);
+  });
+
+  it('heeds a stop in whatever step it comes between winning and the begin of the work', async () => {
+    for (let step = 0; step < 60; step++) {
+      const a = fixture.process(`a-${step}`);
+      const stop = new AbortController();
+      a.leases.events.on('acquired', () => {
+        void afterSteps(step).then(() => stop.abort());
+      });
+      const work = new TestWork();
+      const led = a.election.lead(work.run, { signal: stop.signal });
+      const outcome = await fixture.runtime.advanceUntil(led, ttlMs);
+      expect(outcome, `step ${step}`).toBe(work.beginCount === 0 ? undefined : 'stopped');
+      expect(await fixture.leader(), `step ${step}`).toBeUndefined();
+      expect(a.log, `step ${step}`).toEqual(
+        a.log.length > 0 ? ['elected', 'resigned released'] : [],
+      );
+    }
+  });
+
+  it('heeds a stop by a listener of whatever it tells before the work begins', async () => {
+    const a = candidate('a');
+    await fixture.runtime.advance(100);
+    const { term } = a.work.lease;
+    a.election.events.on('termHealed', () => a.stop.abort());
+    a.work.throw(new StaleTermError('payments', term, term + 1_000));
+    expect(await fixture.runtime.advanceUntil(a.leading, ttlMs)).toBeUndefined();
+    expect(a.work.beginCount).toBe(1);
+    expect(await fixture.leader()).toBeUndefined();
   });
 });
 

@@ -267,6 +267,31 @@ describe('handing off', () => {
     expect(await a.election.read()).toMatchObject({ state: 'reserved', to: 'b' });
   });
 
+  it('to one successor twice is one handoff, confirmed to both, though the first is on its way', async () => {
+    const a = await leader();
+    a.link.disturb('reply', 'hold', { operation: 'handoff' });
+    const first = a.election.handoff('b');
+    a.drained();
+    await fixture.runtime.advance(10);
+    const others = [a.election.handoff('b'), a.election.handoff('c'), a.election.resign()];
+    await fixture.runtime.advance(10);
+    a.link.flush();
+    expect(await Promise.all([first, ...others])).toEqual([true, true, false, true]);
+    expect(a.calls.get('handoff')).toBe(1);
+  });
+
+  it('is not what a resignation on its way does', async () => {
+    const a = await leader();
+    a.link.disturb('reply', 'hold', { operation: 'release' });
+    const first = a.election.resign();
+    a.drained();
+    await fixture.runtime.advance(10);
+    const handing = a.election.handoff('b');
+    await fixture.runtime.advance(10);
+    a.link.flush();
+    expect(await Promise.all([first, handing])).toEqual([true, false]);
+  });
+
   it('refuses what is no id, no duration, or this process itself, and goes on leading', async () => {
     const a = await leader();
     for (const [to, reserveMs] of [
@@ -279,6 +304,29 @@ describe('handing off', () => {
     expect(a.work.lease.state).toBe('held');
     expect(a.work.stopping[0]?.aborted).toBe(false);
     a.work.onStop = () => {};
+  });
+});
+
+describe('work that blocks the event loop', () => {
+  it('past its deadline and then returns is not overdue, and leaves no timer behind', async () => {
+    const a = fixture.process('a', { election: { drainMs, firstPauseMs: 60_000 } });
+    const leading = a.election.lead(async () => fixture.runtime.freeze(ttlMs));
+    await fixture.runtime.advance(100);
+    expect(a.log).toEqual(['elected', 'lost expired']);
+    await fixture.runtime.advanceUntil(a.elections.close());
+    await leading;
+    expect(fixture.runtime.pendingTimerCount).toBe(0);
+    await fixture.runtime.advance(2 * drainMs);
+    expect(a.log).toEqual(['elected', 'lost expired']);
+  });
+
+  it('until long after it was told to stop, and then returns, is not overdue either', async () => {
+    const a = await leader();
+    a.work.onStop = () => fixture.runtime.freeze(10 * drainMs);
+    a.stop.abort();
+    await fixture.runtime.advance(2 * drainMs);
+    await a.leading;
+    expect(a.log).toEqual(['elected', 'lost expired']);
   });
 });
 
@@ -311,6 +359,15 @@ describe('work that never stops', () => {
     a.drained();
     await fixture.runtime.advance(250);
     expect(b.log).toEqual(['elected']);
+  });
+
+  it('that settles while it is given up to takes the timer along', async () => {
+    const a = await leader();
+    a.stop.abort();
+    await fixture.runtime.advance(drainMs + 1_000);
+    a.drained();
+    await a.leading;
+    expect(fixture.runtime.pendingTimerCount).toBe(0);
   });
 
   it('is given up sooner if its lease was lost long before', async () => {
