@@ -7,6 +7,8 @@ export interface Act {
 }
 
 export interface RevokeRequest extends Act {
+  /** The term that is meant: nothing is done if another stands there. Default: whichever does. */
+  readonly term?: number;
   /** The holder id that alone may acquire next, during `reserveMs` after the term has ended. */
   readonly to?: string;
   /** 1 ms to 24 h. Needed with `to`. */

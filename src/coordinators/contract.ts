@@ -107,8 +107,8 @@ export interface Coordinator {
    * Ends the present term of a name by an operator's will: its holder's next renewal is refused with `revoked`, and the
    * name is granted to others when the holder has released it, or its ttl is over. With `to`, to that holder id first.
    *
-   * Answers with the record as it stands now: `held` with its `revocation`, or whatever was there instead (nothing is
-   * done then). The same request again changes nothing.
+   * Answers with the record as it stands now: `held` with its `revocation`, or whatever was there instead, also another
+   * term than the request means (nothing is done then). The same request again changes nothing.
    */
   revoke(name: string, request: RevokeRequest, call: CallOptions): Promise<LeaseRecord | undefined>;
 

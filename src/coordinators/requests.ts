@@ -105,7 +105,8 @@ export function checkAct(act: Act): Act {
 
 export function checkRevocation(request: RevokeRequest): RevokeRequest {
   checkAct(request);
-  const { to, reserveMs } = request;
+  const { term, to, reserveMs } = request;
+  if (term !== undefined) validateTerm(term);
   if (to === undefined && reserveMs === undefined) return request;
   validateHolderId(to as string, 'to');
   checkDuration(reserveMs as number, 'reserveMs', 1, longestReserveMs);

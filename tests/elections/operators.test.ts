@@ -54,7 +54,13 @@ describe('the kill switch', () => {
 describe('revoking', () => {
   it('ends the term, and the one who had it does not snatch it back', async () => {
     const [a, b, operator] = (await fleet('a', 'b')).concat(fixture.process('operator'));
-    await operator?.election.revoke(act);
+    const term = a?.election.current?.term ?? 0;
+    expect(await operator?.election.revoke({ ...act, term: term + 1 })).toMatchObject({
+      term,
+      revocation: undefined,
+    });
+    expect(a?.log).toEqual(['elected']);
+    await operator?.election.revoke({ ...act, term });
     await fixture.runtime.advance(ttlMs / 3 + 250);
     expect(a?.log).toEqual(['elected', 'lost revoked']);
     expect(b?.log).toEqual(['elected']);

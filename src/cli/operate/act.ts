@@ -44,8 +44,15 @@ export interface OperatorAct {
   /** Whether a person has to agree before. */
   readonly needsConsent: boolean;
   plan(situation: Situation): Plan;
-  /** Asks the store. Answers with what stood there in the same step, where the store tells. */
-  perform(coordinator: Coordinator, call: CallOptions): Promise<LeaseRecord | undefined>;
+  /**
+   * Asks the store to do it in the situation that was shown: to that term and no other. Answers with what stands there then,
+   * where the store tells.
+   */
+  perform(
+    coordinator: Coordinator,
+    before: Situation,
+    call: CallOptions,
+  ): Promise<LeaseRecord | undefined>;
   /** After a request whose outcome is unknown: whether it was executed, or there is nothing left to do. */
   isDone(before: Situation, record: LeaseRecord | undefined): boolean;
   /** What came of it, or `undefined` as long as that is open. */

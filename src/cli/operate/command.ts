@@ -25,7 +25,7 @@ interface Order {
 const exitStatuses = `
 Exit status: 0 the effect was seen (or was there before), 1 something else came
 of it, 64 usage, 69 store unreachable, 75 not seen in time (it stands all the
-same), 77 you said no.
+same), 77 nothing was done: you said no, or somebody else holds the name by now.
 `;
 
 /** The commands of operators: each shows its plan, asks, acts, and waits until the effect is seen. */

@@ -16,9 +16,12 @@ export interface Deadline {
   readonly timeoutMs: number;
 }
 
+/** What stood under the name when the act was performed; `undefined`: that was not told, or may be what came of it. */
+type Found = LeaseRecord | undefined;
+
 /**
  * Performs the act, again and again while the store does not answer and nothing shows that it was done; an emergency is
- * when a store is hard to reach. Answers with what stood there in the same step, if that was told.
+ * when a store is hard to reach. Answers with what stood there in the same step, if that was told by the first attempt.
  *
  * @throws the last error when the time is up, and at once what trying again does not help against.
  */
@@ -27,7 +30,7 @@ export async function insist(
   act: OperatorAct,
   before: Situation,
   deadline: Deadline,
-): Promise<LeaseRecord | undefined> {
+): Promise<Found> {
   const { coordinator, terminal, runtime, signal } = session;
   const backoff = new Backoff(runtime, afterFailure);
   for (let attempt = 1; ; attempt += 1) {
@@ -37,7 +40,8 @@ export async function insist(
         const [record] = await coordinator.read([act.name], call);
         if (act.isDone(before, record)) return undefined;
       }
-      return await act.perform(coordinator, call);
+      const found = await act.perform(coordinator, before, call);
+      return attempt === 1 ? found : undefined;
     } catch (error) {
       const pauseMs = backoff.nextMs();
       if (!isTransient(error) || leftMs(session, deadline) <= pauseMs) throw error;

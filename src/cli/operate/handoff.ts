@@ -4,7 +4,7 @@ import { visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 import { isWaiting, type OperatorAct, type Plan, type Situation, type Verdict } from './act.js';
 import { holderLetsGo, untilLetGo } from './letting-go.js';
-import { isRevoked, letGo, sameTerm } from './revoke.js';
+import { isRevoked, letGo, sameTerm, termOf } from './revoke.js';
 
 /** Whom the name is to go to. */
 export interface Successor {
@@ -22,7 +22,8 @@ export function handoffAct(name: string, act: Act, successor: Successor): Operat
     ...act,
     needsConsent: true,
     plan: (situation) => plan(situation, successor),
-    perform: (coordinator, call) => coordinator.revoke(name, request, call),
+    perform: (coordinator, before, call) =>
+      coordinator.revoke(name, { ...request, ...termOf(before) }, call),
     isDone: (before, record) => isRevoked(before, record, request),
     judge: (before, record) => judge(name, before, record, successor),
   };

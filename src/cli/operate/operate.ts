@@ -46,8 +46,15 @@ export async function operate(
       'meanwhile something else stands there, so nothing was done: look again',
     );
   const deadline = { from: session.runtime.now(), timeoutMs: options.timeoutMs };
-  const acted = plan.kind === 'wait' ? before : await perform(session, act, before, deadline);
-  const { verdict, record } = await untilSeen(session, act, acted, deadline);
+  if (plan.kind === 'act') {
+    const found = await insist(session, act, before, deadline);
+    if (isAnotherTerm(before, found))
+      return refused(
+        session,
+        `somebody else holds it now, so nothing was done: ${sayRecord(found)}`,
+      );
+  }
+  const { verdict, record } = await untilSeen(session, act, before, deadline);
   return conclude(verdict, record);
 }
 
@@ -71,25 +78,19 @@ async function isUnchanged({ coordinator }: Session, before: Situation): Promise
   return now?.state === before.record.state && sayRecord(now) === sayRecord(before.record);
 }
 
-/** The situation in which it was done; while the plan was read, another may have come about. */
-async function perform(
-  session: Session,
-  act: OperatorAct,
-  before: Situation,
-  deadline: Deadline,
-): Promise<Situation> {
-  const record = await insist(session, act, before, deadline);
-  return record?.state === 'held' ? { ...before, record } : before;
+/** Whether the term that was shown ended between the look and the act, and somebody holds another. */
+function isAnotherTerm({ record }: Situation, found: LeaseRecord | undefined): boolean {
+  return record?.state === 'held' && found?.state === 'held' && found.term !== record.term;
 }
 
 async function untilSeen(
   session: Session,
   act: OperatorAct,
-  acted: Situation,
+  before: Situation,
   deadline: Deadline,
 ): Promise<Outcome> {
   try {
-    return await awaitEffect(session, act, acted, deadline);
+    return await awaitEffect(session, act, before, deadline);
   } catch (error) {
     session.terminal.note(
       `the ${act.verb} of ${visible(act.name)} stands; what comes of it: tenure status ${visible(act.name)}`,

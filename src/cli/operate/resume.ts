@@ -11,7 +11,7 @@ export function resumeAct(name: string, act: Act): OperatorAct {
     ...act,
     needsConsent: false,
     plan: (situation) => plan(situation),
-    async perform(coordinator, call) {
+    async perform(coordinator, _before, call) {
       await coordinator.resume(name, act, call);
       return undefined;
     },

@@ -12,7 +12,8 @@ export function revokeAct(name: string, act: Act): OperatorAct {
     ...act,
     needsConsent: true,
     plan,
-    perform: (coordinator, call) => coordinator.revoke(name, act, call),
+    perform: (coordinator, before, call) =>
+      coordinator.revoke(name, { ...act, ...termOf(before) }, call),
     isDone: (before, record) => isRevoked(before, record, act),
     judge: (before, record) => judge(name, before, record),
     judgeLate: (before, record) => judgeLate(name, before, record),
@@ -76,6 +77,11 @@ export function sameTerm(
 ): HeldRecord | undefined {
   if (before?.state !== 'held' || now?.state !== 'held') return undefined;
   return now.term === before.term ? now : undefined;
+}
+
+/** The term that was shown and agreed to: no other is to be ended. */
+export function termOf({ record }: Situation): { readonly term?: number } {
+  return record?.state === 'held' ? { term: record.term } : {};
 }
 
 export function letGo(name: string, { record }: Situation): string {

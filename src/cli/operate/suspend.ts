@@ -12,7 +12,7 @@ export function suspendAct(name: string, act: Act): OperatorAct {
     ...act,
     needsConsent: true,
     plan: ({ record }) => plan(name, record),
-    perform: (coordinator, call) => coordinator.suspend(name, act, call),
+    perform: (coordinator, _before, call) => coordinator.suspend(name, act, call),
     isDone: (_before, record) => record?.state === 'suspended',
     judge: (_before, record) => judge(name, record),
   };

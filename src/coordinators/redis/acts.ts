@@ -28,9 +28,9 @@ export class RedisActs {
     request: RevokeRequest,
     call: CallOptions,
   ): Promise<LeaseRecord | undefined> {
-    const { to = '', reserveMs = 0 } = checkRevocation(request);
+    const { term, to = '', reserveMs = 0 } = checkRevocation(request);
     const keys = this.#keysOf(name);
-    const args = [encodeWords(request), to, whole(reserveMs), name];
+    const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? '')];
     const { connection } = this.#session;
     return standsAt(name, await connection.run(revokeScript, keys, args, checkTimeout(call)));
   }

@@ -17,7 +17,8 @@ export function revokeOne(
   nowMs: number,
 ): LeaseRecord | undefined {
   const lease = liveLease(ledger, name);
-  if (lease !== undefined && !ledger.suspensions.has(name) && !isSame(lease.revocation, request)) {
+  const isMeant = lease !== undefined && (request.term ?? lease.term) === lease.term;
+  if (isMeant && !ledger.suspensions.has(name) && !isSame(lease.revocation, request)) {
     revoke(ledger, name, lease, request);
     noteAct(ledger, name, 'revoke', request);
   }

@@ -23,26 +23,32 @@ describe('tenure revoke', () => {
     );
   });
 
-  it('waits for the term that it ended, be it another one than in the plan', async () => {
-    const desk = createDesk();
-    const [first, third] = [desk.actor('replica-1'), desk.actor('replica-3')];
-    const term = await first.acquire('payments');
-    const coordinator = override(desk.session.coordinator, {
-      async revoke(...request) {
-        await first.release('payments', term);
-        await third.acquire('payments');
-        return await desk.session.coordinator.revoke(...request);
-      },
-    });
-    const operating = begin(
-      { ...desk, session: { ...desk.session, coordinator } },
-      revokeAct('payments', act),
-    );
-    await desk.runtime.advance(10_000);
-    expect(desk.terminal.printed).toEqual([]);
-    expect(await desk.runtime.advanceUntil(operating)).toBe(0);
-    expect(desk.terminal.answerText).toContain('of replica-3 at payments has ended');
-  });
+  it.each([
+    ['revoke', revokeAct('payments', act)],
+    ['handoff', handoffAct('payments', act, toSecond)],
+  ])(
+    'does nothing by %s if somebody else holds the name by then, and says so',
+    async (_, order) => {
+      const desk = createDesk();
+      const [first, third] = [desk.actor('replica-1'), desk.actor('replica-3')];
+      const term = await first.acquire('payments');
+      let next = 0;
+      const coordinator = override(desk.session.coordinator, {
+        async revoke(...request) {
+          await first.release('payments', term);
+          next = await third.acquire('payments');
+          return await desk.session.coordinator.revoke(...request);
+        },
+      });
+      const session = { ...desk.session, coordinator };
+      expect(await finish({ ...desk, session }, order)).toBe(77);
+      expect(desk.terminal.printed).toEqual([]);
+      expect(desk.terminal.noteText).toContain(
+        `somebody else holds it now, so nothing was done: held by replica-3, term ${next}`,
+      );
+      expect(await standing(desk)).toMatchObject({ term: next, revocation: undefined });
+    },
+  );
 
   it('is content at last if those who wait do not come', async () => {
     const desk = createDesk();

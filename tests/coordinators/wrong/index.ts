@@ -47,6 +47,7 @@ import { suspensionNotForSuccessor } from './suspension-not-for-successor.js';
 import { suspensionWithTheLease } from './suspension-with-the-lease.js';
 import { suspensionWithTtl } from './suspension-with-ttl.js';
 import { termEach } from './term-each.js';
+import { termNotCompared } from './term-not-compared.js';
 import { wallClock } from './wall-clock.js';
 import type { WrongCoordinator } from './wrong.js';
 
@@ -101,5 +102,6 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   suspensionWithTheLease,
   suspensionWithTtl,
   termEach,
+  termNotCompared,
   wallClock,
 ];

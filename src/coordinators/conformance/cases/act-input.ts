@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { longestByBytes, longestReasonBytes } from '../../acts.js';
 import type { Standing } from '../../candidates.js';
 import { largestMetadataBytes } from '../../contract.js';
+import { highestTerm } from '../../term.js';
 import { defineCase } from '../case.js';
 import { usualAct } from '../operator.js';
 import { refuses } from '../refuses.js';
@@ -82,6 +83,21 @@ export const actInputCases = [
         await refuses('reserveMs', () => operator.revoke(name, { to: 'bob', reserveMs: bad }));
       }
       assert.equal((await ann.seesHeld(name, ann, term)).revocation, undefined);
+    },
+  ),
+
+  defineCase(
+    'input/revoked-term',
+    'a revocation of a term that is none is refused',
+    async (scene) => {
+      const name = scene.newName();
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      const held = await ann.take(name);
+      for (const term of [0, -1, 0.5, Number.NaN, highestTerm + 1]) {
+        await refuses('term', () => operator.revoke(name, { term }));
+      }
+      assert.equal((await ann.seesHeld(name, ann, held)).revocation, undefined);
     },
   ),
 

@@ -168,6 +168,26 @@ export const revocationCases = [
   ),
 
   defineCase(
+    'revocations/one-term',
+    'a revocation that says which term it means ends that one, and nothing if another stands there',
+    async (scene) => {
+      const { name, ann, term, operator } = await hold(scene);
+      const bob = await scene.actor('bob');
+      const meant = { term, to: 'cid', reserveMs: scene.ttlMs };
+      await ann.release(name, term);
+      const next = await bob.take(name);
+      const answer = await operator.revoke(name, meant);
+      assert.ok(answer?.state === 'held', `the name is "${answer?.state}"`);
+      assert.deepEqual([answer.term, answer.revocation], [next, undefined]);
+      assert.deepEqual(await bob.renew(name, next), { outcome: 'renewed' });
+      assert.deepEqual(await operator.acts(name), [], 'nothing was done');
+      const ended = await operator.revoke(name, { ...meant, term: next });
+      assert.ok(ended?.state === 'held' && ended.revocation?.to === 'cid');
+      assert.deepEqual(await bob.renew(name, next), revoked);
+    },
+  ),
+
+  defineCase(
     'revocations/compared-first',
     "who is not the holder of a revoked lease learns that, and nothing of it is the other's",
     async (scene) => {

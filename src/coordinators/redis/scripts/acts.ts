@@ -32,22 +32,23 @@ end
  * Ends the term of a lease by an operator's will.
  *
  * - KEYS: the suspensions; the lease; its history; its index. ARGV: words; successor's id (empty: none); reserve ms (0:
- *   none); name.
+ *   none); name; term (empty: any).
  * - Returns the time, and text (nothing: free; empty: another type), PTTL and text of the suspension (nothing: none) of what
  *   stands there now.
  * - Clock: the server's.
- * - Keeps true: the deadline stays; only a held lease is changed, and the same act again, or one on a suspended name,
- *   changes nothing.
+ * - Keeps true: the deadline stays; only a held lease of the term that is meant is changed, and the same act again, or one
+ *   on a suspended name, changes nothing.
  */
 export const revokeScript = defineScript(
   'revoke',
   `${acts}
-local words, to, reserve, name = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local words, to, reserve, name, term = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local suspension, record = suspensionsIn(KEYS[1])(name), look(KEYS[2])
 if not record then return { number(now), false, -2, suspension } end
 local isSame = record.kind == 'X'
   and record.words == words and record.to == to and number(record.reserve) == reserve
-if record.state == 'held' and not isSame and not suspension then
+local isMeant = record.state == 'held' and (term == '' or term == record.term)
+if isMeant and not isSame and not suspension then
   noteAct(KEYS[3], 'revoke', words, to)
   revoke(KEYS[2], KEYS[4], name, record, words, to, reserve)
 end
