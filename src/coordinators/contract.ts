@@ -73,8 +73,10 @@ export interface Coordinator {
   list(group: string, call: CallOptions): Promise<LeaseRecord[]>;
 
   /**
-   * Calls `wake` when a name of the group *may* have become free, and when one with a history was granted. Only a hint:
-   * wakes come late, twice or never; after a reconnect `wake` is called without a name ("anything may have happened").
+   * Calls `wake` when a name of the group *may* have become free, when one with a history was granted, and when an operator
+   * has revoked, suspended or resumed one: whoever shows who leads hears of a kill switch at once. A holder that does not
+   * watch learns of it at its next renewal. Only a hint: wakes come late, twice or never; after a reconnect `wake` is called
+   * without a name ("anything may have happened").
    */
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe;
 

@@ -129,7 +129,7 @@ describe('a fleet of shard workers', () => {
     const [a] = await fleet.start('a');
     await fleet.runtime.advance(2000);
     const before = a.events.planned.length;
-    for (let shard = 0; shard < 256; shard++) fleet.store.changed([`${group}/shards/${shard}`]);
+    for (let shard = 0; shard < 256; shard++) fleet.store.vacated(`${group}/shards/${shard}`);
     await fleet.runtime.advance(500);
     expect(a.events.planned.length - before).toBeGreaterThanOrEqual(1);
     expect(a.events.planned.length - before).toBeLessThanOrEqual(2);
@@ -140,7 +140,7 @@ describe('a fleet of shard workers', () => {
     await fleet.runtime.advance(2000);
     const before = a.events.planned.length;
     for (let step = 0; step < 500; step++) {
-      fleet.store.changed([`${group}/shards/0`]);
+      fleet.store.vacated(`${group}/shards/0`);
       await fleet.runtime.advance(2);
     }
     expect(a.events.planned.length - before).toBeLessThanOrEqual(14);

@@ -246,7 +246,7 @@ class MemoryCoordinator implements Coordinator {
       try {
         return execute(nowMs);
       } finally {
-        this.#store.changed([]);
+        this.#store.followDeadlines();
       }
     };
     return this.#caller.call(operation, timeoutMs, run, whenLate);

@@ -91,8 +91,8 @@ export class MemoryStore implements Ledger {
     return this.#connections.on('lost', lost);
   }
 
-  /** @internal A name has another owner than before: wakes who watches its group. */
-  granted(name: string): void {
+  /** @internal What stands under a name has become another thing, and is not free: wakes who watches its group. */
+  altered(name: string): void {
     this.#watchers.wake(name);
   }
 
@@ -102,22 +102,22 @@ export class MemoryStore implements Ledger {
     this.#watchers.call(name, this.#firstInLine(name));
   }
 
-  /** @internal After an operation: tells who waited for the `vacated` names, and follows the deadlines that moved. */
-  changed(vacated: readonly string[]): void {
-    for (const name of vacated) this.vacated(name);
+  /** @internal After an operation: follows the deadlines that moved. */
+  followDeadlines(): void {
     this.#watchers.rearm();
   }
 
   /** For tests: somebody deletes what is stored under a name. The namespace's highest term stays known. */
   deleteRecord(name: string): void {
     this.records.delete(validateName(name));
-    this.changed([name]);
+    this.vacated(name);
+    this.followDeadlines();
   }
 
   /** For tests: somebody writes a text of their own under a name. Our operations refuse it and leave it alone. */
   overwriteRecord(name: string, text: string): void {
     this.records.set(validateName(name), { kind: 'foreign', text });
-    this.changed([]);
+    this.followDeadlines();
   }
 
   /** For tests: the foreign text under a name, or `undefined` if there is none. */

@@ -29,17 +29,22 @@ export class RedisActs {
     call: CallOptions,
   ): Promise<LeaseRecord | undefined> {
     const { term, to = '', reserveMs = 0 } = checkRevocation(request);
-    const keys = this.#keysOf(name);
-    const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? '')];
+    const { keys, wake } = this.#placeOf(name);
+    const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? ''), wake];
     const { connection } = this.#session;
     return standsAt(name, await connection.run(revokeScript, keys, args, checkTimeout(call)));
   }
 
   async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
-    const args = [encodeWords(checkAct(act)), name];
-    const keys = this.#keysOf(name);
+    const words = encodeWords(checkAct(act));
+    const { keys, wake } = this.#placeOf(name);
     const { connection } = this.#session;
-    const reply = await connection.run(suspendScript, keys, args, checkTimeout(call));
+    const reply = await connection.run(
+      suspendScript,
+      keys,
+      [words, name, wake],
+      checkTimeout(call),
+    );
     const record = standsAt(name, reply);
     if (record === undefined) throw badSuspensions();
     return record;
@@ -68,9 +73,10 @@ export class RedisActs {
     });
   }
 
-  #keysOf(name: string): string[] {
+  #placeOf(name: string): { readonly keys: string[]; readonly wake: string } {
     const { lease, history, group } = this.#keys.place(validateName(name));
-    return [this.#keys.suspended, lease, history, this.#keys.group(group)];
+    const keys = [this.#keys.suspended, lease, history, this.#keys.group(group)];
+    return { keys, wake: this.#keys.wake(group) };
   }
 }
 

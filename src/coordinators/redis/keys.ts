@@ -85,7 +85,7 @@ export class RedisKeys {
     return `${this.#prefix}:doc:${encodeName(name)}`;
   }
 
-  /** Channel: each message is a name of the group that was freed, or granted with a history. */
+  /** Channel: each message is a name of the group that was freed, granted with a history, or that an operator acted on. */
   wake(group: string): string {
     return `${this.#prefix}:wake:${encodeName(group)}`;
   }

@@ -21,6 +21,7 @@ export function revokeOne(
   if (isMeant && !ledger.suspensions.has(name) && !isSame(lease.revocation, request)) {
     revoke(ledger, name, lease, request);
     noteAct(ledger, name, 'revoke', request);
+    ledger.altered(name);
   }
   return describeName(ledger, name, nowMs);
 }
@@ -34,7 +35,9 @@ export function suspendOne(ledger: Ledger, name: string, act: Act, nowMs: number
   ledger.suspensions.set(name, suspension);
   const lease = liveLease(ledger, name);
   // A term that was revoked before keeps its successor.
-  if (lease !== undefined && lease.revocation === undefined) revoke(ledger, name, lease, act);
+  const isEnding = lease !== undefined && lease.revocation === undefined;
+  if (isEnding) revoke(ledger, name, lease, act);
+  if (isEnding || first === undefined) ledger.altered(name);
   return describeSuspension(ledger, name, suspension, nowMs);
 }
 

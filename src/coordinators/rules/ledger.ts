@@ -22,8 +22,8 @@ export interface Ledger {
   wallMs(): number;
   /** The foreign text under a name, or `undefined` if there is none. */
   foreignText(name: string): string | undefined;
-  /** A name with a history has another owner than before: who watches its group is to be woken. */
-  granted(name: string): void;
+  /** What stands under a name has become another thing, and is not free: who watches its group is to be woken. */
+  altered(name: string): void;
   /** A name has no owner any more: who watches its group is to be woken, and the first who may have it called. */
   vacated(name: string): void;
 }

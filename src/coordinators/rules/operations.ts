@@ -67,7 +67,7 @@ function grant(ledger: Ledger, request: AcquireRequest, term: number, nowMs: num
   if (!keepHistory) return;
   const lasting = { endedAtMs: undefined, endReason: undefined };
   ledger.histories.add(name, { kind: 'term', term, holderId: holder.id, grantedAtMs, ...lasting });
-  ledger.granted(name);
+  ledger.altered(name);
 }
 
 function highestAbove(requests: readonly AcquireRequest[]): number {

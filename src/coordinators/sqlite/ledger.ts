@@ -77,7 +77,7 @@ export class SqliteLedger implements Ledger {
     return record?.kind === 'foreign' ? record.text : undefined;
   }
 
-  granted(name: string): void {
+  altered(name: string): void {
     this.#woken.add(name);
   }
 

@@ -39,6 +39,8 @@ import { revivalInGrace } from './revival-in-grace.js';
 import { revokeAtOnce } from './revoke-at-once.js';
 import { shownNonce } from './shown-nonce.js';
 import { shuffledAnswers } from './shuffled-answers.js';
+import { silentRevocation } from './silent-revocation.js';
+import { silentSuspension } from './silent-suspension.js';
 import { successorByPrefix } from './successor-by-prefix.js';
 import { successorForgotten } from './successor-forgotten.js';
 import { suspendsLaterOnly } from './suspends-later-only.js';
@@ -94,6 +96,8 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   revivalInGrace,
   revokeAtOnce,
   shuffledAnswers,
+  silentRevocation,
+  silentSuspension,
   successorByPrefix,
   successorForgotten,
   suspendsLaterOnly,

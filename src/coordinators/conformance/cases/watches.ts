@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { groupOf } from '../../names.js';
 import type { Actor } from '../actor.js';
 import { defineCase } from '../case.js';
+import type { Scene } from '../scene.js';
 
 /** Watches only wake: these cases ask for the hint, never for its number or time. */
 export const watchCases = [
@@ -67,19 +68,37 @@ export const watchCases = [
     'watches/grant',
     'the grant of a name with a history wakes who watches the group',
     async (scene) => {
-      const name = scene.newName();
       const ann = await scene.actor('ann');
-      const wakes = watch(await scene.actor('bob'), groupOf(name));
-      let count = 0;
-      const isWoken = async () => {
-        // Neither released nor expired as long as anybody waits here: only the grant can be what wakes.
-        const next = scene.sibling(name, `name-${count++}`);
-        await ann.take(ann.request(next, { keepHistory: true, ttlMs: scene.ttlMs * 20 }));
-        await scene.subject.advance(scene.ttlMs / 20);
-        return wakes.names.length > 0;
-      };
-      await scene.eventually('a wake after a grant', isWoken, scene.ttlMs * 4);
-      wakes.stop();
+      await expectWake(scene, 'a grant', (name, ttlMs) =>
+        ann.take(ann.request(name, { keepHistory: true, ttlMs })),
+      );
+    },
+  ),
+
+  defineCase(
+    'watches/suspend',
+    'the suspension of a name wakes who watches the group, be the name held or free',
+    async (scene) => {
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      await expectWake(scene, 'a suspension', (name) => operator.suspend(name));
+      await expectWake(scene, 'the suspension of a lease', async (name, ttlMs) => {
+        await ann.take(ann.request(name, { ttlMs }));
+        await operator.suspend(name);
+      });
+    },
+  ),
+
+  defineCase(
+    'watches/revoke',
+    'the revocation of a lease wakes who watches the group, before its holder has let go',
+    async (scene) => {
+      const ann = await scene.actor('ann');
+      const operator = await scene.operator();
+      await expectWake(scene, 'a revocation', async (name, ttlMs) => {
+        await ann.take(ann.request(name, { ttlMs }));
+        await operator.revoke(name);
+      });
     },
   ),
 
@@ -127,6 +146,35 @@ export const watchCases = [
     { needs: ['restartKeepingData'] },
   ),
 ];
+
+/**
+ * Does it to one name after the other, and expects that this wakes a watch that is in place and quiet. None of the names is
+ * released, resumed or expires meanwhile, so nothing else can be what wakes.
+ */
+async function expectWake(
+  scene: Scene,
+  what: string,
+  act: (name: string, longMs: number) => Promise<unknown>,
+): Promise<void> {
+  const name = scene.newName();
+  const ann = await scene.actor('ann');
+  const { names, stop } = watch(await scene.actor('bob'), groupOf(name));
+  await scene.eventually('a wake after a release', async () => {
+    await ann.release(name, await ann.take(name));
+    await scene.subject.advance(scene.ttlMs / 20);
+    return names.length > 0;
+  });
+  await scene.subject.advance(scene.ttlMs / 2);
+  names.length = 0;
+  let count = 0;
+  const isWoken = async () => {
+    await act(scene.sibling(name, `name-${count++}`), scene.ttlMs * 20);
+    await scene.subject.advance(scene.ttlMs / 20);
+    return names.length > 0;
+  };
+  await scene.eventually(`a wake after ${what}`, isWoken, scene.ttlMs * 4);
+  stop();
+}
 
 function watch(actor: Actor, group: string): { names: (string | undefined)[]; stop: () => void } {
   const names: (string | undefined)[] = [];

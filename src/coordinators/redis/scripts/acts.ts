@@ -32,12 +32,12 @@ end
  * Ends the term of a lease by an operator's will.
  *
  * - KEYS: the suspensions; the lease; its history; its index. ARGV: words; successor's id (empty: none); reserve ms (0:
- *   none); name; term (empty: any).
+ *   none); name; term (empty: any); wake channel.
  * - Returns the time, and text (nothing: free; empty: another type), PTTL and text of the suspension (nothing: none) of what
  *   stands there now.
  * - Clock: the server's.
  * - Keeps true: the deadline stays; only a held lease of the term that is meant is changed, and the same act again, or one
- *   on a suspended name, changes nothing.
+ *   on a suspended name, changes nothing; a wake that cannot be sent undoes nothing.
  */
 export const revokeScript = defineScript(
   'revoke',
@@ -51,6 +51,7 @@ local isMeant = record.state == 'held' and (term == '' or term == record.term)
 if isMeant and not isSame and not suspension then
   noteAct(KEYS[3], 'revoke', words, to)
   revoke(KEYS[2], KEYS[4], name, record, words, to, reserve)
+  pcall('PUBLISH', ARGV[7], name)
 end
 return { number(now), record.text or '', record.remaining or -1, suspension }
 `,
@@ -59,12 +60,12 @@ return { number(now), record.text or '', record.remaining or -1, suspension }
 /**
  * Grants the name to nobody from now on, and revokes the lease that stands there.
  *
- * - KEYS: the suspensions; the lease; its history; its index. ARGV: words; name.
+ * - KEYS: the suspensions; the lease; its history; its index. ARGV: words; name; wake channel.
  * - Returns the time, and text (nothing: free; empty: another type), PTTL and text of the suspension of what stands there
  *   now; or `corrupt` if the suspensions are of another type.
  * - Clock: the server's.
  * - Keeps true: a suspension has no TTL, and stands beside the lease, so that nobody who removes that one resumes the name;
- *   the first one stays. The same act again leaves no second line.
+ *   the first one stays. The same act again leaves no second line. A wake that cannot be sent undoes nothing.
  */
 export const suspendScript = defineScript(
   'suspend',
@@ -88,9 +89,9 @@ local record = look(KEYS[2])
 local suspension = first or table.concat({ '1', number(now), words }, '|')
 if not first or lastWords() ~= words then noteAct(KEYS[3], 'suspend', words, '') end
 if not first then call('HSET', KEYS[1], name, suspension) end
-if record and record.state == 'held' and record.kind ~= 'X' then
-  revoke(KEYS[2], KEYS[4], name, record, words, '', '0')
-end
+local isEnding = record and record.state == 'held' and record.kind ~= 'X'
+if isEnding then revoke(KEYS[2], KEYS[4], name, record, words, '', '0') end
+if isEnding or not first then pcall('PUBLISH', ARGV[4], name) end
 if not record then return { number(now), false, -2, suspension } end
 return { number(now), record.text or '', record.remaining or -1, suspension }
 `,
