@@ -3,11 +3,13 @@ import type { Lease, Leases } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { ResolvedElectionOptions } from './options.js';
+import type { Presence } from './presence.js';
 
 export interface CampaignerOptions {
   readonly leases: Leases;
   readonly options: ResolvedElectionOptions;
   readonly announcer: Announcer;
+  readonly presence: Presence;
 }
 
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
@@ -20,12 +22,13 @@ export class Campaigner {
 
   /** One wait, with its errors; each failed try that is repeated is told. Rejects with `signal`'s reason. */
   async wait(signal: AbortSignal, waitMs: number, above?: number): Promise<Lease | undefined> {
-    const { leases, options, announcer } = this.#context;
+    const { leases, options, announcer, presence } = this.#context;
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
       waitMs,
       signal,
+      onQueued: () => presence.enterIfOpen(),
       onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),
     });
     if (signal.aborted) await lease?.release();

@@ -127,7 +127,10 @@ class Run {
     try {
       this.#ends.push(leases.coordinator.watch(groupOf(name), wake));
       this.#ends.push(leases.coordinator.onConnectionLost(() => wake(undefined)));
-      if (presence !== undefined) this.#ends.push(presence.hold());
+      if (presence !== undefined) {
+        this.#ends.push(presence.hold());
+        presence.enter();
+      }
     } catch (error) {
       // Closed: nothing of it may stay.
       this.stop();

@@ -21,6 +21,11 @@ export interface WaitOptions extends AcquireOptions {
    */
   readonly preference?: number;
   /**
+   * Called once if the name was not to be had at once, when this process enters its queue. What it throws is a process
+   * warning.
+   */
+  readonly onQueued?: () => void;
+  /**
    * Told of each error of the store that is tried again while waiting; the next try is in `retryInMs`, or before, if
    * something is heard meanwhile. What it throws is a process warning.
    */
@@ -69,10 +74,14 @@ export class Waits {
 
   #create(name: string, options: WaitOptions, timing: ResolvedTiming): Waiting {
     const { runtime, holderId, roster, attempt, confirm } = this.#options;
-    const { preference = 0, metadata, onRetry } = options;
+    const { preference = 0, metadata, onQueued, onRetry } = options;
     // Isolated: what a listener of the user's throws must not end the wait.
-    const retries = new Emitter<{ retry: [error: TenureError, retryInMs: number] }>();
-    if (onRetry !== undefined) retries.on('retry', (retry) => onRetry(...retry));
+    const told = new Emitter<{
+      queued: undefined;
+      retry: [error: TenureError, retryInMs: number];
+    }>();
+    if (onQueued !== undefined) told.on('queued', () => onQueued());
+    if (onRetry !== undefined) told.on('retry', (retry) => onRetry(...retry));
     const asked = {
       standing: 'waiting',
       preference,
@@ -83,8 +92,11 @@ export class Waits {
       holderId,
       longestPauseMs: timing.renewEveryMs,
       attempt: () => attempt(name, options),
-      enroll: (listener) => roster.enroll(name, asked, timing, listener),
-      onRetry: (...retry) => retries.emit('retry', retry),
+      enroll: (listener) => {
+        told.emit('queued', undefined);
+        return roster.enroll(name, asked, timing, listener);
+      },
+      onRetry: (...retry) => told.emit('retry', retry),
       confirm,
     });
   }
@@ -92,12 +104,14 @@ export class Waits {
 
 /** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
 export function requireWaitOptions(options: WaitOptions): void {
-  const { waitMs, signal, preference, onRetry } = requireObject('options', options);
+  const { waitMs, signal, preference, onQueued, onRetry } = requireObject('options', options);
   if (waitMs !== undefined && !(typeof waitMs === 'number' && waitMs >= 0))
     throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
   if (preference !== undefined) checkPreference(preference);
-  if (onRetry !== undefined && typeof onRetry !== 'function')
-    throw new OptionError('onRetry', onRetry, 'is not a function', 'pass one, or leave it out');
+  for (const [option, listener] of Object.entries({ onQueued, onRetry })) {
+    if (listener !== undefined && typeof listener !== 'function')
+      throw new OptionError(option, listener, 'is not a function', 'pass one, or leave it out');
+  }
   if (signal === undefined) return;
   const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
   const remedy = 'pass the signal of an AbortController, or leave it out';

@@ -21,8 +21,75 @@ describe('a campaign', () => {
     const lease = defined(await election.campaign());
     expect(election.current).toBe(lease);
     expect(log).toEqual(['elected']);
-    expect(await fixture.candidates()).toEqual(['a present']);
     expect(lease.metadata).toMatch(/"pid":/);
+  });
+
+  it('that nobody contests, and a short term, cost an acquisition and a release and leave nothing', async () => {
+    const a = fixture.process('a');
+    for (let round = 0; round < 3; round++) {
+      await a.election.campaign();
+      await fixture.runtime.advance(ttlMs / 20 - 1);
+      await a.election.resign();
+    }
+    await fixture.runtime.advance(ttlMs);
+    a.calls.delete('onConnectionLost');
+    expect(Object.fromEntries(a.calls)).toEqual({ acquire: 3, release: 3 });
+    expect(fixture.runtime.pendingTimerCount).toBe(0);
+  });
+
+  it('shows who leads to all from the first moment, and as a candidate soon', async () => {
+    const a = fixture.process('a', { election: { metadata: { zone: 'a' }, preference: 3 } });
+    const b = fixture.process('b');
+    const lease = defined(await a.election.campaign());
+    const leader = { id: 'a', digest: lease.holder.digest, standing: 'present', leads: true };
+    const seen = async () => (await b.election.candidates())[0];
+    expect(await seen()).toMatchObject({ ...leader, metadata: { zone: 'a' } });
+    expect(await fixture.candidates()).toEqual([]);
+    await fixture.runtime.advance(ttlMs / 20);
+    expect(await fixture.candidates()).toEqual(['a present']);
+    expect(await seen()).toMatchObject({ ...leader, preference: 3 });
+    await a.election.resign();
+    expect(await fixture.candidates()).toEqual([]);
+  });
+
+  it('enters the queue with its preference and metadata as soon as it has to wait, in one request', async () => {
+    await fixture.process('a').election.campaign();
+    const b = fixture.process('b', { election: { preference: 7, metadata: 'b' } });
+    void rejection(b.election.campaign());
+    await fixture.runtime.settle();
+    const entry = { id: 'b', standing: 'waiting', preference: 7, metadata: 'b', leads: false };
+    expect((await b.election.candidates())[0]).toMatchObject(entry);
+    await fixture.runtime.advance(ttlMs / 10);
+    expect(b.calls.get('enroll')).toBe(1);
+  });
+
+  it('that is won after a wait goes on in the same entry', async () => {
+    const a = fixture.process('a');
+    const b = fixture.process('b');
+    await a.election.campaign();
+    const waiting = b.election.campaign();
+    await fixture.runtime.settle();
+    await a.election.resign();
+    await fixture.runtime.advanceUntil(waiting);
+    await fixture.runtime.settle();
+    expect(await fixture.candidates()).toEqual(['b present']);
+    expect(b.calls.get('withdraw')).toBeUndefined();
+  });
+
+  it('asks nothing of leases that were closed in the first moment of its term', async () => {
+    const a = fixture.process('a');
+    await a.election.campaign();
+    const closing = a.leases.close();
+    await fixture.runtime.advance(ttlMs);
+    await closing;
+    expect(a.log).toEqual(['elected', 'resigned shutdown']);
+    const b = fixture.process('b');
+    const leading = rejection(b.election.lead(() => {}));
+    await fixture.runtime.advance(100);
+    await b.leases.close();
+    await fixture.runtime.advance(ttlMs);
+    expect(await leading).toMatchObject({ code: 'TENURE_CLOSED' });
+    expect(b.calls.get('enroll')).toBeUndefined();
   });
 
   it('waits as long as it takes, or as it is told', async () => {
@@ -106,7 +173,7 @@ describe('a campaign', () => {
       aborter.abort(new Error('enough'));
       expect(await error).toMatchObject({ message: 'enough' });
       await fixture.runtime.settle();
-      expect(await fixture.candidates()).toEqual(['a present']);
+      expect((await fixture.candidates()).filter((one) => one !== 'a present')).toEqual([]);
     }
     const aborted = AbortSignal.abort(new Error('before'));
     expect(await rejection(election.campaign({ signal: aborted }))).toMatchObject({
@@ -145,7 +212,7 @@ describe('a campaign', () => {
     await b.elections.close();
     expect(await error).toMatchObject({ code: 'TENURE_CLOSED' });
     expect(await rejection(b.election.campaign())).toMatchObject({ code: 'TENURE_CLOSED' });
-    expect(await fixture.candidates()).toEqual(['a present']);
+    expect(await fixture.candidates()).toEqual([]);
   });
 
   it('is followed by a release of the won lease when the elections are closed', async () => {

@@ -115,9 +115,10 @@ describe('leading', () => {
     await fixture.runtime.advance(100);
     const b = candidate('b');
     await fixture.runtime.advance(100);
+    expect(await fixture.candidates()).toEqual(['b waiting']);
     b.stop.abort();
     expect(await b.leading).toBeUndefined();
-    expect(await fixture.candidates()).toEqual(['a present']);
+    expect(await fixture.candidates()).toEqual([]);
     const stopped = new AbortController();
     stopped.abort();
     expect(await b.election.lead(b.work.run, { signal: stopped.signal })).toBeUndefined();

@@ -64,6 +64,43 @@ describe('the candidates of an election', () => {
     expect(withLeader(candidates, record).map(({ leads }) => leads)).toEqual([false, true]);
     expect(withLeader(candidates, undefined).map(({ leads }) => leads)).toEqual([false, false]);
   });
+
+  it('include a leader that has no entry yet, in its place, by what its lease says', () => {
+    const holder = new Holder('m', 'a'.repeat(32));
+    const entry = (id: string, standing: Candidate['standing']): Candidate => ({
+      id,
+      digest: id,
+      standing,
+      preference: 0,
+      sinceMs: 0,
+      remainingMs: 1,
+      metadata: undefined,
+    });
+    const held = { state: 'held', holder, grantedAtMs: 7, remainingMs: 900, metadata: '{"z":1}' };
+    const record = held as HeldRecord;
+    const among = (...candidates: Candidate[]) =>
+      withLeader(candidates, record).map(({ id, leads }) => `${id}${leads ? ' leads' : ''}`);
+    expect(among(entry('z', 'waiting'), entry('a', 'present'), entry('o', 'observing'))).toEqual([
+      'z',
+      'a',
+      'm leads',
+      'o',
+    ]);
+    expect(among()).toEqual(['m leads']);
+    expect(withLeader([], record)).toEqual([
+      {
+        id: 'm',
+        digest: holder.digest,
+        standing: 'present',
+        preference: 0,
+        sinceMs: 7,
+        remainingMs: 900,
+        metadata: { z: 1 },
+        leads: true,
+      },
+    ]);
+    expect(withLeader([], { ...record, state: 'reserved' } as never)).toEqual([]);
+  });
 });
 
 describe('the history of an election', () => {

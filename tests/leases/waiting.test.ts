@@ -114,6 +114,18 @@ describe('whoever waits', () => {
     },
   );
 
+  it('is told once that it stands in the queue, and not if it had the name at once', async () => {
+    const { runtime, processes } = fixtureOf('a', 'b');
+    const [a, b] = processes as [QueueProcess, QueueProcess];
+    const queued: string[] = [];
+    const first = startWaiting(a, { onQueued: () => queued.push('a') });
+    await runtime.advance(10);
+    startWaiting(b, { onQueued: () => queued.push('b') });
+    await runtime.advance(3 * ttlMs);
+    expect(first.lease?.state).toBe('held');
+    expect(queued).toEqual(['b']);
+  });
+
   it('shows others the metadata that its lease would have', async () => {
     const { fixture, runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
@@ -129,6 +141,7 @@ describe('whoever waits', () => {
     ['preference', 100],
     ['preference', 1.5],
     ['preference', '5'],
+    ['onQueued', 'me'],
     ['onRetry', 3],
   ])('is refused for %s of %j, whether it would have to wait or not', async (option, value) => {
     const { processes } = fixtureOf('a');
