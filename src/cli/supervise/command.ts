@@ -27,9 +27,9 @@ Examples:
   tenure run --election sync --shell --on-lost 'logger "lost: $TENURE_REASON"' \\
     -- 'rsync -a /data/ backup:/data/ && touch /run/synced'
 
-Exit status: the command's own, 128+n if signal n ended it, or came while it was
-still waited; 64 usage, 69 store unreachable, 70 a bug, or no watchdog to be had;
-75 not elected in time, 76 lost, 77 refused (the name is suspended), 78 store
+Exit status: the command's own; 128+n if signal n ended it, or came during the
+wait; 64 usage, 69 store unreachable, 70 a bug, or no watchdog to be had, 75 not
+elected in time, 76 lost, 77 refused (the name is suspended), 78 store
 misconfigured, 126 the command is no program, 127 there is no such command.
 `;
 

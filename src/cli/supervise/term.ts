@@ -79,17 +79,23 @@ export class Term {
   async #letBegin(child: GatedChild): Promise<TermEnd | undefined> {
     const { watch, voice } = this.#context;
     const { timing, name, term } = this.#lease;
-    const unwatched = (words: string) => this.#cutShort({ how: 'unwatched', words });
+    const unwatched = (words: string): Cut => {
+      const cut = { how: 'unwatched', words } as const;
+      this.#cutShort(cut);
+      return cut;
+    };
     const times = watchdogTimes(this.#stopTimes(), timing);
-    const ready = watch.guard(child.group.id, times, unwatched).then(
-      () => this.#certain(),
-      () => {},
+    const watched = watch.guard(child.group.id, times, unwatched).then(
+      () => undefined,
+      // Whatever went wrong, nothing begins.
+      (error: unknown) => unwatched(error instanceof Error ? error.message : String(error)),
     );
-    const cut = await Promise.race([ready, this.#cut]);
-    if (cut !== undefined || this.#lease.state !== 'held') {
+    let cut = await Promise.race([watched, this.#cut]);
+    while (cut === undefined && this.#lease.state !== 'held') cut = await this.#nextNews();
+    if (cut !== undefined) {
       // It has done nothing yet, so it needs no time to stop in.
       this.#killAt = this.#now;
-      return this.#stop(child, cut ?? (await this.#cut));
+      return this.#stop(child, cut);
     }
     voice.say(
       `elected for ${quoted(name)}, term ${term}: running as process group ${child.group.id}`,
@@ -155,15 +161,16 @@ export class Term {
     await this.#lease.release();
   }
 
-  /** Nothing is begun while the lease is uncertain. Resolves when it is not, whichever way that ended. */
-  async #certain(): Promise<void> {
+  /** Nothing is begun while the lease is uncertain: resolves when that is over, or with what cuts the term short. */
+  async #nextNews(): Promise<Cut | undefined> {
     const { leases } = this.#context;
-    while (this.#lease.state === 'uncertain') {
-      let stopListening = () => {};
-      const recovered = new Promise<void>((resolve) => {
-        stopListening = leases.events.on('recovered', () => resolve());
-      });
-      await Promise.race([recovered, this.#cut]);
+    let stopListening = () => {};
+    const recovered = new Promise<undefined>((resolve) => {
+      stopListening = leases.events.on('recovered', () => resolve(undefined));
+    });
+    try {
+      return await Promise.race([recovered, this.#cut]);
+    } finally {
       stopListening();
     }
   }

@@ -12,18 +12,23 @@ const confirmTimeoutMs = 10_000;
 /** One that has not ended by then, although it was told to, is killed. */
 const leaveTimeoutMs = 2_000;
 
-/** One watchdog, as its wrapper sees it. */
+/** One watchdog, as its wrapper sees it. One that the system did not start is one that has ended. */
 export class WatchdogProcess {
   /** Resolves to words for people when it is gone, whyever; never rejects. */
   readonly ended: Promise<string>;
   readonly #runtime: Runtime;
-  readonly #child: ChildProcess;
+  /** `undefined` if the system refused it at once. */
+  #child: ChildProcess | undefined;
   #onGuarding: () => void = () => {};
 
-  /** @throws if the system starts no more processes. */
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
-    this.#child = spawn(process.execPath, [entry], {
+    this.ended = this.#start().catch((error: Error) => error.message);
+  }
+
+  /** Rejects if it cannot be started, and resolves when it has ended. */
+  async #start(): Promise<string> {
+    const child = spawn(process.execPath, [entry], {
       cwd: '/',
       // A session of its own: what befalls the wrapper's, or the child's, does not befall it.
       detached: true,
@@ -31,26 +36,25 @@ export class WatchdogProcess {
       env: {},
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    const { stdin, stdout } = this.#child;
-    // A dead one's pipe is broken; `ended` tells.
-    stdin?.on('error', () => {});
-    if (stdout !== null)
-      eachLine(stdout, (line) => (line as WatchdogAnswer) === 'guarding' && this.#onGuarding());
-    this.ended = new Promise((resolve) => {
-      this.#child.once('error', ({ message }) => resolve(message));
-      this.#child.once('exit', (code, signal) =>
+    this.#child = child;
+    const ended = new Promise<string>((resolve, reject) => {
+      child.on('error', reject);
+      child.once('exit', (code, signal) =>
         resolve(signal === null ? `exit status ${code}` : signal),
       );
     });
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid;
+    // Without more files to open there are not even pipes, whatever the types say.
+    const { stdin, stdout } = child as Partial<typeof child>;
+    // A dead one's pipe is broken; `ended` tells.
+    stdin?.on('error', () => {});
+    if (stdout)
+      eachLine(stdout, (line) => (line as WatchdogAnswer) === 'guarding' && this.#onGuarding());
+    return ended;
   }
 
   /** Resolves when it has confirmed; never, if it ends before, as it has to when it says nothing for too long. */
   guard(group: number, times: StopTimes): Promise<void> {
-    const silence = this.#runtime.setTimer(confirmTimeoutMs, () => this.#child.kill('SIGKILL'));
+    const silence = this.#runtime.setTimer(confirmTimeoutMs, () => this.#child?.kill('SIGKILL'));
     void this.ended.then(() => silence.cancel());
     const confirmed = new Promise<void>((resolve) => {
       this.#onGuarding = () => {
@@ -76,14 +80,14 @@ export class WatchdogProcess {
 
   /** Ends it, and waits until it is gone. */
   async dismiss(): Promise<void> {
-    const patience = this.#runtime.setTimer(leaveTimeoutMs, () => this.#child.kill('SIGKILL'));
+    const patience = this.#runtime.setTimer(leaveTimeoutMs, () => this.#child?.kill('SIGKILL'));
     this.#stdin?.end();
     await this.ended;
     patience.cancel();
   }
 
-  get #stdin(): Writable | null {
-    return this.#child.stdin;
+  get #stdin(): Writable | null | undefined {
+    return this.#child?.stdin;
   }
 
   #tell(order: WatchdogOrder): void {

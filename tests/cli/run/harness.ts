@@ -31,8 +31,13 @@ export class Scene {
   }
 
   /** `tenure run` with a pulse for its command. */
-  pulse(id: string, options: readonly string[] = [], words: readonly string[] = []): Wrapper {
-    return this.run(id, options, [process.execPath, pulse, this.marksFile, id, ...words]);
+  pulse(
+    id: string,
+    options: readonly string[] = [],
+    words: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Wrapper {
+    return this.run(id, options, [process.execPath, pulse, this.marksFile, id, ...words], env);
   }
 
   run(id: string, options: readonly string[], command: readonly string[], env = {}): Wrapper {

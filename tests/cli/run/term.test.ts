@@ -2,6 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { kernelTimeOf, leftMs } from '../../../src/cli/supervise/kernel-time.js';
+import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
 import type { RunContext } from '../../../src/cli/supervise/run-context.js';
 import type { PassedSignal } from '../../../src/cli/supervise/signals.js';
 import { Term } from '../../../src/cli/supervise/term.js';
@@ -29,7 +31,9 @@ async function setUp(script: string) {
   const told: string[] = [];
   let receive: (signal: PassedSignal) => void = () => {};
   let confirm = () => {};
+  let refuse: (error: Error) => void = () => {};
   let group = 0;
+  let toKillMs = Number.NaN;
   const context: RunContext = {
     plan: {
       name: 'work',
@@ -52,12 +56,16 @@ async function setUp(script: string) {
       prepare() {},
       guard(id) {
         group = id;
-        return new Promise((resolve) => {
+        return new Promise((resolve, reject) => {
           confirm = resolve;
+          refuse = reject;
         });
       },
       renewed: () => told.push('renewed'),
-      stopping: () => told.push('stopping'),
+      stopping(killAt) {
+        told.push('stopping');
+        toKillMs = leftMs(killAt, kernelTimeOf(runtime.now()));
+      },
       gone: () => told.push('gone'),
     },
     voice: new Voice(terminal),
@@ -66,7 +74,7 @@ async function setUp(script: string) {
   };
   onTestFinished(() => {
     rmSync(folder, { recursive: true });
-    if (group > 0 && !told.includes('gone')) process.kill(-group, 'SIGKILL');
+    if (group > 0) new ProcessGroup(group).kill();
   });
   const lease = (await runtime.advanceUntil(election.campaign())) as Lease;
   const end = new Term(context, lease).run();
@@ -80,7 +88,10 @@ async function setUp(script: string) {
     terminal,
     signal: (signal: PassedSignal) => receive(signal),
     confirm: () => confirm(),
+    refuse: (error: Error) => refuse(error),
     group: () => group,
+    /** How much time it was left when it was told to stop. */
+    toKillMs: () => toKillMs,
     hasRun: () => existsSync(join(folder, 'made')),
     async running() {
       await until('the command', () => (existsSync(join(folder, 'made')) ? true : undefined));
@@ -107,10 +118,10 @@ describe('a term', () => {
     const scene = await setUp(touch);
     scene.confirm();
     await scene.running();
-    // No timer runs any more, and the watchdog kills the child in time.
+    // No timer has run since, and the watchdog has killed the child in time.
     scene.runtime.freeze(31_000);
     process.kill(-scene.group(), 'SIGKILL');
-    expect(await scene.endIn(0)).toMatchObject({ how: 'lost', reason: 'expired' });
+    expect(await scene.end).toMatchObject({ how: 'lost', reason: 'expired' });
   });
 
   it('does not begin before the child is watched over', async () => {
@@ -150,6 +161,24 @@ describe('a term', () => {
     expect(scene.hasRun()).toBe(false);
   });
 
+  it('never begins if the process stood still for too long right before', async () => {
+    const scene = await setUp(touch);
+    scene.confirm();
+    scene.runtime.freeze(31_000);
+    // What hangs on the confirmation comes before any timer.
+    await scene.runtime.settle();
+    expect(await scene.endIn(10)).toMatchObject({ how: 'lost', reason: 'expired' });
+    expect(scene.hasRun()).toBe(false);
+  });
+
+  it('never begins if it cannot be watched over, whyever, and gives the name back', async () => {
+    const scene = await setUp(touch);
+    scene.refuse(new Error('spawn ENOMEM'));
+    expect(await scene.endIn(10)).toEqual({ how: 'unwatched', words: 'spawn ENOMEM' });
+    expect(scene.hasRun()).toBe(false);
+    expect(scene.lease.endReason).toBe('released');
+  });
+
   it('never begins if a signal comes before, and gives the name back', async () => {
     const scene = await setUp(touch);
     scene.signal('SIGHUP');
@@ -163,10 +192,14 @@ describe('a term', () => {
     const scene = await setUp(`trap "" TERM; ${touch.replace('exec ', '')}; sleep 60`);
     scene.confirm();
     await scene.running();
+    // Renewed after 10 s and 20 s: given up after 40 s, and killed after 48.7 s.
+    await scene.runtime.advance(25_000);
     scene.link.cut();
-    await scene.runtime.advance(20_500);
+    await scene.runtime.advance(15_500);
     expect(scene.terminal.noteText).toContain('the store could not be reached; stopping');
     expect(scene.told).toContain('stopping');
+    expect(scene.toKillMs()).toBeGreaterThan(8_500);
+    expect(scene.toKillMs()).toBeLessThan(9_300);
     expect(scene.told).not.toContain('gone');
     expect(await scene.endIn(50)).toMatchObject({ how: 'lost', reason: 'unreachable' });
     expect(scene.terminal.noteText).toContain('was killed');
