@@ -1,9 +1,8 @@
 import { groupOf } from '../coordinators/index.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type Unsubscribe } from '../events/index.js';
-import { withDeadline } from '../leases/deadline.js';
 import type { Leases } from '../leases/index.js';
-import { Backoff, sleep, type Timer } from '../time/index.js';
+import { Backoff, sleep, type Timer, withDeadline } from '../time/index.js';
 import {
   fail,
   forget,

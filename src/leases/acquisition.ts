@@ -11,9 +11,8 @@ import {
   type TenureError,
   UnreachableError,
 } from '../errors/index.js';
-import { elapsedMs, type Runtime } from '../time/index.js';
+import { elapsedMs, type Runtime, withDeadline } from '../time/index.js';
 import type { Afterlife } from './afterlife.js';
-import { withDeadline } from './deadline.js';
 import type { Lease, LeaseGrant } from './lease.js';
 import type { ResolvedTiming } from './options.js';
 import type { Wanted } from './particulars.js';

@@ -4,8 +4,7 @@ import type {
   HandoffRequest,
   ReleaseRequest,
 } from '../coordinators/index.js';
-import { elapsedMs, type Runtime, type Timer } from '../time/index.js';
-import { withDeadline } from './deadline.js';
+import { elapsedMs, type Runtime, type Timer, withDeadline } from '../time/index.js';
 import type { Lease } from './lease.js';
 import { TurnBatch } from './turn-batch.js';
 

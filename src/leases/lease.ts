@@ -3,6 +3,7 @@ import { type Holder, validateMetadata } from '../coordinators/index.js';
 import type { Instant, Runtime, Timer } from '../time/index.js';
 import { type EndReason, type OwnEndReason, validateOwnEndReason } from './end-reason.js';
 import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
+import { follow, type LedLife } from './led-life.js';
 import {
   type Doubt,
   isAlive,
@@ -15,7 +16,6 @@ import {
 } from './machine.js';
 import { type ResolvedTiming, validateHandoff } from './options.js';
 import type { Wanted } from './particulars.js';
-import { follow, type LedLife } from './thread/led-life.js';
 
 /** What a lease needs from the `Leases` it came from. */
 export interface LeaseHost {

@@ -1,9 +1,9 @@
 import type { Holder } from '../coordinators/index.js';
 import type { Instant } from '../time/index.js';
 import type { EndReason } from './end-reason.js';
+import type { LedLife } from './led-life.js';
 import type { LeaseEvent } from './machine.js';
 import type { ResolvedTiming } from './options.js';
-import type { LedLife } from './thread/led-life.js';
 
 /** What a renewal tells a lease. */
 export type RenewalEvent = Extract<

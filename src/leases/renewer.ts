@@ -1,7 +1,13 @@
 import type { Coordinator, RenewResult } from '../coordinators/index.js';
 import { OptionError, OutcomeUnknownError } from '../errors/index.js';
-import { Backoff, elapsedMs, type Instant, type Runtime, type Timer } from '../time/index.js';
-import { withDeadline } from './deadline.js';
+import {
+  Backoff,
+  elapsedMs,
+  type Instant,
+  type Runtime,
+  type Timer,
+  withDeadline,
+} from '../time/index.js';
 import type { Renewable } from './renewal.js';
 
 export interface RenewalReport {

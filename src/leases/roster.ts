@@ -7,8 +7,7 @@ import type {
 } from '../coordinators/index.js';
 import { OutcomeUnknownError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
-import type { Instant, Runtime, Timer } from '../time/index.js';
-import { withDeadline } from './deadline.js';
+import { type Instant, type Runtime, type Timer, withDeadline } from '../time/index.js';
 import { Duplicates } from './duplicates.js';
 import { type Enrollment, type EnrollOptions, validateEnrollment } from './enrollment.js';
 import { Errand } from './errand.js';

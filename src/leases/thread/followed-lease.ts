@@ -1,5 +1,5 @@
 import type { Instant } from '../../time/index.js';
-import { decodeLife, type LedLife } from './led-life.js';
+import { decodeLife, type LedLife } from '../led-life.js';
 import type { SharedRow } from './shared-row.js';
 import type { ThreadLink } from './thread-link.js';
 

@@ -1,5 +1,5 @@
 import { elapsedMs, type Instant, type Runtime, type Timer } from '../../time/index.js';
-import { encodeInstant } from './led-life.js';
+import { encodeInstant } from '../led-life.js';
 import { SharedRow } from './shared-row.js';
 
 /** A loop that is merely busy must be in time although one beat came late, or two. */

@@ -1,6 +1,6 @@
 import { elapsedMs, type Instant, type Runtime, type Timer } from '../../time/index.js';
+import { decodeInstant } from '../led-life.js';
 import { latestGiveUpMs } from '../options.js';
-import { decodeInstant } from './led-life.js';
 import type { SharedRow } from './shared-row.js';
 import type { ThreadLease } from './thread-lease.js';
 

@@ -1,10 +1,10 @@
 import { Holder } from '../../coordinators/index.js';
 import type { Instant, Runtime } from '../../time/index.js';
 import type { EndReason } from '../end-reason.js';
+import { encodeLife } from '../led-life.js';
 import { isAlive, type LeaseEvent, type LeaseLife, look, remainingMs, step } from '../machine.js';
 import type { ResolvedTiming } from '../options.js';
 import type { Renewable } from '../renewal.js';
-import { encodeLife } from './led-life.js';
 import type { LeaseOrder } from './messages.js';
 import { SharedRow } from './shared-row.js';
 

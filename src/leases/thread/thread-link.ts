@@ -1,6 +1,5 @@
 import { ClosedError, OptionError, UnreachableError } from '../../errors/index.js';
-import type { Runtime } from '../../time/index.js';
-import { withDeadline } from '../deadline.js';
+import { type Runtime, withDeadline } from '../../time/index.js';
 import type { FromThread, ThreadStart, ToThread } from './messages.js';
 import { fromWire } from './wire-error.js';
 

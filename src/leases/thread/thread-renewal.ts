@@ -1,13 +1,13 @@
 import { ClosedError } from '../../errors/index.js';
 import { clockOriginMs, type Runtime } from '../../time/index.js';
 import type { Lease } from '../lease.js';
+import { encodeLife, type LedLife } from '../led-life.js';
 import type { ResolvedTiming } from '../options.js';
 import type { Renewal } from '../renewal.js';
 import type { RenewalReport } from '../renewer.js';
 import { endProcess } from './end-process.js';
 import { FollowedLease } from './followed-lease.js';
 import { Heartbeat } from './heartbeat.js';
-import { encodeLife, type LedLife } from './led-life.js';
 import type { FromThread } from './messages.js';
 import { checkTiming, type ThreadRenewalSettings } from './options.js';
 import { SharedRow } from './shared-row.js';

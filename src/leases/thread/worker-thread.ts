@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { realRuntime } from '../../time/index.js';
-import { withDeadline } from '../deadline.js';
+import { realRuntime, withDeadline } from '../../time/index.js';
 import type { FromThread, ThreadStart } from './messages.js';
 import type { RunningThread, ThreadListener } from './thread-link.js';
 

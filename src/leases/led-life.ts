@@ -1,6 +1,6 @@
-import { type Instant, isBefore } from '../../time/index.js';
-import { type EndReason, explanations } from '../end-reason.js';
-import { type Doubt, isAlive, type LeaseEvent, type LeaseLife, step } from '../machine.js';
+import { type Instant, isBefore } from '../time/index.js';
+import { type EndReason, explanations } from './end-reason.js';
+import { type Doubt, isAlive, type LeaseEvent, type LeaseLife, step } from './machine.js';
 
 /** What the thread that renews a lease knows of its life, and the main thread does not. */
 export type LedLife = Pick<LeaseLife, 'anchor' | 'doubt' | 'endReason'>;

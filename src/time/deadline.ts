@@ -1,5 +1,5 @@
 import { OutcomeUnknownError } from '../errors/index.js';
-import type { Runtime } from '../time/index.js';
+import type { Runtime } from './runtime.js';
 
 /**
  * The promise's outcome, or an {@link OutcomeUnknownError} after `limitMs`. A coordinator has to keep its time limit by

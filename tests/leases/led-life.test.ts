@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { EndReason } from '../../../src/leases/end-reason.js';
-import type { LeaseLife } from '../../../src/leases/machine.js';
-import {
-  decodeLife,
-  encodeLife,
-  follow,
-  type LedLife,
-} from '../../../src/leases/thread/led-life.js';
-import type { Instant } from '../../../src/time/index.js';
+import type { EndReason } from '../../src/leases/end-reason.js';
+import { decodeLife, encodeLife, follow, type LedLife } from '../../src/leases/led-life.js';
+import type { LeaseLife } from '../../src/leases/machine.js';
+import type { Instant } from '../../src/time/index.js';
 
 const at = (ms: number, wallStepMs = 0): Instant => ({
   monotonicMs: ms,
