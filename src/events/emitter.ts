@@ -4,7 +4,7 @@ export type Unsubscribe = () => void;
 /**
  * Typed events with isolated listeners.
  *
- * Unlike Node's `EventEmitter`, a listener that throws neither stops the others nor reaches the code that emitted: a
+ * Unlike Node's `EventEmitter`, a listener that throws, or is async and rejects, neither stops the others nor reaches the code that emitted: a
  * bug in a logger must not end a lease. It is reported as a process warning named `TenureListenerWarning`.
  */
 export class Emitter<Events extends object> {
@@ -30,12 +30,11 @@ export class Emitter<Events extends object> {
     if (set === undefined) return;
     for (const listener of [...set]) {
       try {
-        (listener as (event: Events[Name]) => void)(event);
+        const returned: unknown = (listener as (event: Events[Name]) => unknown)(event);
+        // An async listener throws later, and would end the process as an unhandled rejection.
+        if (returned instanceof Promise) returned.catch((error: unknown) => warn(name, error));
       } catch (error) {
-        process.emitWarning(
-          `a listener for "${String(name)}" threw: ${error instanceof Error ? error.message : String(error)}`,
-          'TenureListenerWarning',
-        );
+        warn(name, error);
       }
     }
   }
@@ -47,6 +46,11 @@ export class Emitter<Events extends object> {
   removeAll(): void {
     this.#listeners.clear();
   }
+}
+
+function warn(name: PropertyKey, error: unknown): void {
+  const why = error instanceof Error ? error.message : String(error);
+  process.emitWarning(`a listener for "${String(name)}" threw: ${why}`, 'TenureListenerWarning');
 }
 
 /** The half of an {@link Emitter} that users see: they listen, they do not emit. */

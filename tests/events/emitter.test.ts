@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { Emitter } from '../../src/events/index.js';
+
+describe('an emitter', () => {
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug in a logger');
+      },
+    ],
+    [
+      'is async and rejects',
+      async () => {
+        throw new Error('a bug in a logger');
+      },
+    ],
+  ])('warns of a listener that %s, and tells the others', async (_how, listener) => {
+    const emitter = new Emitter<{ news: number }>();
+    const told: number[] = [];
+    emitter.on('news', listener);
+    emitter.on('news', (news) => told.push(news));
+    const warned = once(process, 'warning');
+    emitter.emit('news', 7);
+    expect(told).toEqual([7]);
+    const [warning] = (await warned) as [Error];
+    expect(warning.name).toBe('TenureListenerWarning');
+    expect(warning.message).toBe('a listener for "news" threw: a bug in a logger');
+  });
+});
