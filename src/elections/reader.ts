@@ -1,4 +1,5 @@
 import { groupOf } from '../coordinators/index.js';
+import { endsInMs } from '../coordinators/remaining.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type Unsubscribe } from '../events/index.js';
 import type { Leases } from '../leases/index.js';
@@ -165,9 +166,8 @@ class Run {
       const asked = { sentAt, self, staleAfterMs: pollMs * staleAfterPolls };
       this.#expireAfter(this.#listener.learned((knowledge) => learn(knowledge, record, asked)));
       this.#backoff.reset();
-      const freeInMs =
-        record === undefined || record.state === 'suspended' ? pollMs : record.remainingMs;
-      return Math.min(pollMs * (0.8 + runtime.random() / 5), freeInMs + 5 + runtime.random() * 20);
+      const endInMs = record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record);
+      return Math.min(pollMs * (0.8 + runtime.random() / 5), endInMs + 5 + runtime.random() * 20);
     } catch (error) {
       if (this.#isStopped) return 0;
       if (error instanceof ClosedError) this.#listener.closed(error);

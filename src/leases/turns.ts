@@ -1,4 +1,5 @@
 import { calledCount, type LeaseRecord } from '../coordinators/index.js';
+import { freeInMs } from '../coordinators/remaining.js';
 
 /*
  * When who waits for a name takes its turn. Each has a place: 0 tries at once, each of the next a step later, in case
@@ -21,12 +22,6 @@ export function turnUncalledMs(current: LeaseRecord, place: number, random: Rand
   if (place >= calledCount) return Number.POSITIVE_INFINITY;
   // Not sooner than the store itself notices, by its own clock.
   return freeInMs(current) + 5 + random() * 20 + place * stepMs;
-}
-
-/** Milliseconds until it is free, if nobody does anything. */
-function freeInMs(current: LeaseRecord): number {
-  if (current.state === 'suspended') return Number.POSITIVE_INFINITY;
-  return current.remainingMs + (current.state === 'held' ? current.graceMs : 0);
 }
 
 /** Whether it is kept for this holder id, which may acquire it then. */

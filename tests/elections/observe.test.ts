@@ -142,6 +142,22 @@ describe('observing', () => {
     await states.return?.();
   });
 
+  it('tells that a revoked term has ended when its ttl is over, though nobody wakes it', async () => {
+    const a = fixture.process('a');
+    const o = fixture.process('o');
+    lead(a);
+    await fixture.runtime.advance(100);
+    a.crash();
+    await o.election.suspend(act);
+    o.link.disturb('reply', 'drop', { operation: 'watch' });
+    const states = o.election.observe();
+    await fixture.runtime.advanceUntil(states.next());
+    const next = fixture.runtime.advanceUntil(states.next(), ttlMs);
+    expect((await next).value).toMatchObject({ because: 'suspended', ending: undefined });
+    expect(fixture.runtime.now().monotonicMs).toBeLessThan(100 + ttlMs + 30);
+    await states.return?.();
+  });
+
   it('is unsure when the store does not answer, but not before what it knows has run out', async () => {
     const a = fixture.process('a');
     const o = fixture.process('o');
