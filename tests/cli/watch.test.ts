@@ -38,7 +38,7 @@ describe('tenure watch', () => {
       `payments  held by replica-1, term ${term}, 30.0 s left`,
       `payments  reserved for replica-2, after term ${term}, 30.0 s left`,
       `payments  held by replica-2, term ${next}, 30.0 s left`,
-      `payments  suspended by ana@desk: INC-12; replica-2 may still believe in term ${next}, 29.0 s left`,
+      `payments  suspended by ana@desk: INC-12; replica-2 may still believe in term ${next}, 30.0 s left`,
       'payments  suspended by ana@desk: INC-12',
     ]);
     expect(desk.terminal.notes).toEqual([]);
