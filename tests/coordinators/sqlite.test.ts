@@ -420,6 +420,124 @@ describe('a waiter of a name that is free', () => {
   });
 });
 
+describe('a look at the file that breaks off', () => {
+  /** The library, one of whose statements fails once when it is told to. */
+  function faulty(fragment: string) {
+    /** After how many more of its uses; 0: it has failed. */
+    let countdown = 0;
+    const failing = (act: () => unknown) => {
+      if (countdown > 0) countdown -= 1;
+      else return act();
+      if (countdown > 0) return act();
+      throw new StatementFailed();
+    };
+    const wrapped: SqliteLibrary = {
+      open(path) {
+        const database = library.open(path);
+        return {
+          exec: (sql) => database.exec(sql),
+          close: () => database.close(),
+          prepare(sql) {
+            const statement = database.prepare(sql);
+            if (!sql.includes(fragment)) return statement;
+            return {
+              run: (...values) => statement.run(...values),
+              get: (...values) => failing(() => statement.get(...values)),
+              all: (...values) => failing(() => statement.all(...values)) as unknown[],
+            };
+          },
+        };
+      },
+      resultCode: (error) => (error instanceof StatementFailed ? 4 : library.resultCode(error)),
+    };
+    const failNext = (useCount = 1) => {
+      countdown = useCount;
+    };
+    return { wrapped, failNext, isDone: () => countdown === 0 };
+  }
+
+  class StatementFailed extends Error {}
+
+  it('loses no wake: the next look tells it', async () => {
+    const machine = new Machine();
+    const { wrapped, failNext, isDone } = faulty('SELECT MIN(at_ms)');
+    const coordinator = machine.open({ library: wrapped });
+    await take(machine, coordinator, machine.holder());
+    const wakes: (string | undefined)[] = [];
+    coordinator.watch('group', (one) => wakes.push(one));
+    await machine.runtime.advance(100);
+    failNext();
+    machine.stranger().exec(`INSERT INTO wake VALUES (NULL, 'default', '${name}')`);
+    await machine.runtime.advance(75);
+    expect([wakes, isDone()]).toEqual([[], true]);
+    await machine.runtime.advance(75);
+    expect(wakes).toEqual([name]);
+  });
+
+  it('loses no end of a lease', async () => {
+    const machine = new Machine();
+    const { wrapped, failNext, isDone } = faulty('SELECT MIN(at_ms)');
+    const coordinator = machine.open({ library: wrapped });
+    await take(machine, coordinator, machine.holder(), { ttlMs: 1_000 });
+    const wakes: (string | undefined)[] = [];
+    coordinator.watch('group', (one) => wakes.push(one));
+    await machine.runtime.advance(990);
+    failNext();
+    await machine.runtime.advance(20);
+    expect([wakes, isDone()]).toEqual([[], true]);
+    await machine.runtime.advance(75);
+    expect(wakes).toEqual([name]);
+  });
+
+  it('loses no word that the file is another one', async () => {
+    const machine = new Machine();
+    const { wrapped, failNext, isDone } = faulty('SELECT MIN(at_ms)');
+    const coordinator = machine.open({ library: wrapped });
+    await take(machine, coordinator, machine.holder());
+    const wakes: (string | undefined)[] = [];
+    coordinator.watch('group', (one) => wakes.push(one));
+    await machine.runtime.advance(100);
+    for (const end of ['', '-wal', '-shm']) rmSync(machine.path + end);
+    failNext();
+    await machine.runtime.advance(1_000);
+    expect(isDone()).toBe(true);
+    expect(wakes).toEqual([undefined]);
+  });
+
+  it('loses no call', async () => {
+    const machine = new Machine();
+    const { wrapped, failNext, isDone } = faulty('FROM suspension WHERE namespace = ? AND name');
+    const [client, other] = [machine.open({ library: wrapped }), machine.open()];
+    const [owner, waiter] = [machine.holder('owner'), machine.holder('waiter')];
+    const names = ['a', 'b'];
+    const calls: (string | undefined)[] = [];
+    client.onCalled(waiter, (call) => {
+      calls.push(call.name);
+    });
+    const requests = names.map((one) => machine.request(owner, { name: one }));
+    const granted = await other.acquire(requests, call);
+    const entries = names.map((one) => ({ name: one, holder: waiter, ttlMs: ttlMs * 9 }));
+    await client.enroll(
+      entries.map((entry) => ({ ...entry, standing: 'waiting', preference: 0 }) as const),
+      call,
+    );
+    await machine.runtime.advance(100);
+    // At the second name: by then it is known that the first may be had.
+    failNext(2);
+    await other.release(
+      names.map((one, index) => ({ name: one, holder: owner, term: termOf(granted[index]) })),
+      call,
+    );
+    await machine.runtime.advance(1_000);
+    expect(isDone()).toBe(true);
+    expect(calls).toEqual(names);
+  });
+
+  function termOf(result: { readonly outcome: string; readonly term?: number } | undefined) {
+    return result?.term ?? expect.fail(`not granted: ${result?.outcome}`);
+  }
+});
+
 describe('a file that somebody meddled with', () => {
   it('grants nothing after its last term was made none', async () => {
     const machine = new Machine();

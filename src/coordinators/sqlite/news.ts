@@ -1,4 +1,4 @@
-import type { SqliteTransaction } from '../../drivers/sqlite/index.js';
+import type { SqliteRow, SqliteTransaction } from '../../drivers/sqlite/index.js';
 import { type Call, calledCount } from '../candidates.js';
 import type { Holder } from '../holder.js';
 import { groupOf } from '../names.js';
@@ -29,11 +29,21 @@ export interface Waiter {
   readonly holder: Holder;
   readonly called: (call: Call) => void;
   /** The names it waits for, and whether it knows that they may be had. */
-  readonly known: Map<string, boolean>;
+  known: ReadonlyMap<string, boolean>;
 }
 
 /** What one look found: whom to tell what. */
 export type News = (() => void)[];
+
+interface Wakes {
+  readonly lastNumber: number;
+  readonly names: ReadonlySet<string> | undefined;
+}
+
+/** The next moment at which something changes by itself, as far as one look has got. */
+interface Point {
+  nextMs: number;
+}
 
 /** Finds out, look by look, what those who listen are to be told. */
 export class NewsReader {
@@ -72,20 +82,29 @@ export class NewsReader {
     this.#hasLostFile = false;
   }
 
+  /** What it learned counts only once all of it is read: a look that breaks off tells nothing, so the next one has to. */
   read(transaction: SqliteTransaction): News {
     const { nowMs } = transaction;
-    const woken = this.#readWakes(transaction);
-    const sinceMs = this.#lookedAtMs ?? nowMs;
-    this.#lookedAtMs = nowMs;
-    this.#nextPointMs = Number.POSITIVE_INFINITY;
-    const news: News = woken === undefined ? this.#tellAll() : [];
+    const wakes = this.#readWakes(transaction);
+    const woken = wakes.names ?? new Set<string>();
+    const point = { nextMs: Number.POSITIVE_INFINITY };
+    const news: News = wakes.names === undefined ? this.#tellAll() : [];
     for (const group of new Set([...this.watches].map((watch) => watch.group))) {
-      for (const name of this.#namesToTell(transaction, group, sinceMs, woken ?? new Set()))
+      for (const name of this.#namesToTell(transaction, group, woken, point))
         news.push(() => this.#wake(group, name));
     }
     const ledger = new SqliteLedger(transaction, this.#namespace);
-    for (const waiter of this.waiters)
-      news.push(...this.#callsFor(waiter, ledger, transaction, woken ?? new Set()));
+    const known = new Map<Waiter, ReadonlyMap<string, boolean>>();
+    for (const waiter of this.waiters) {
+      const found = this.#lookFor(waiter, ledger, transaction, woken, point);
+      known.set(waiter, found.known);
+      news.push(...found.calls);
+    }
+    for (const [waiter, names] of known) waiter.known = names;
+    this.#lookedAtMs = nowMs;
+    this.#wakeNumber = wakes.lastNumber;
+    this.#hasLostFile = false;
+    this.#nextPointMs = point.nextMs;
     return news;
   }
 
@@ -103,20 +122,16 @@ export class NewsReader {
     if (this.waiters.has(waiter)) waiter.called(call);
   }
 
-  /** Names that somebody left word of since the last look; `undefined`: it cannot be told which. */
-  #readWakes(transaction: SqliteTransaction): Set<string> | undefined {
+  /** Names that somebody left word of since the last look; no names at all: it cannot be told which. */
+  #readWakes(transaction: SqliteTransaction): Wakes {
     const range = transaction.get(readWakeRange);
     const [first, last] = [Number(range?.first ?? 0), Number(range?.last ?? 0)];
     const since = this.#wakeNumber;
-    this.#wakeNumber = last;
-    const hasLostFile = this.#hasLostFile;
-    this.#hasLostFile = false;
-    if (hasLostFile) return undefined;
-    if (since === undefined) return new Set();
-    if (last < since || first > since + 1) return undefined;
-    if (last === since) return new Set();
+    if (this.#hasLostFile) return { lastNumber: last, names: undefined };
+    if (since === undefined || last === since) return { lastNumber: last, names: new Set() };
+    if (last < since || first > since + 1) return { lastNumber: last, names: undefined };
     const rows = transaction.all(readWakes, since, this.#namespace);
-    return new Set(rows.map(({ name }) => String(name)));
+    return { lastNumber: last, names: new Set(rows.map(({ name }) => String(name))) };
   }
 
   #tellAll(): News {
@@ -128,13 +143,13 @@ export class NewsReader {
   #namesToTell(
     transaction: SqliteTransaction,
     group: string,
-    sinceMs: number,
     woken: ReadonlySet<string>,
+    point: Point,
   ): Set<string> {
     const key = [this.#namespace, group, this.#namespace, group, this.#namespace, group] as const;
     const { nowMs } = transaction;
-    const passed = transaction.all(passedInGroup, ...key, sinceMs, nowMs);
-    this.#notePoint(transaction.get(nextInGroup, ...key, nowMs)?.at_ms);
+    const passed = transaction.all(passedInGroup, ...key, this.#lookedAtMs ?? nowMs, nowMs);
+    notePoint(point, transaction.get(nextInGroup, ...key, nowMs));
     return new Set([
       ...[...woken].filter((name) => groupOf(name) === group),
       ...passed.map(({ name }) => String(name)),
@@ -142,30 +157,31 @@ export class NewsReader {
   }
 
   /** Called once for each time that a name may be had: known to the waiter by its enrollment, or by an earlier call. */
-  #callsFor(
+  #lookFor(
     waiter: Waiter,
     ledger: SqliteLedger,
     transaction: SqliteTransaction,
     woken: ReadonlySet<string>,
-  ): News {
-    const { holder, known } = waiter;
-    const names = ledger.candidates.namesOf(holder);
-    for (const name of [...known.keys()]) if (!names.includes(name)) known.delete(name);
-    return names.flatMap((name) => {
+    point: Point,
+  ): { readonly known: ReadonlyMap<string, boolean>; readonly calls: News } {
+    const { holder } = waiter;
+    const known = new Map<string, boolean>();
+    const calls = ledger.candidates.namesOf(holder).flatMap((name) => {
       const key = [this.#namespace, name, this.#namespace, name, this.#namespace, name] as const;
-      this.#notePoint(transaction.get(nextOfName, ...key, transaction.nowMs)?.at_ms);
+      notePoint(point, transaction.get(nextOfName, ...key, transaction.nowMs));
       const position = positionOf(holder, name, ledger, transaction.nowMs);
       const mayHave = position !== undefined;
-      const knows = woken.has(name) ? false : (known.get(name) ?? mayHave);
+      const knows = woken.has(name) ? false : (waiter.known.get(name) ?? mayHave);
       const isCalled = mayHave && !knows && position < calledCount;
       known.set(name, mayHave && (knows || isCalled));
       return isCalled ? [() => this.#call(waiter, { name, position })] : [];
     });
+    return { known, calls };
   }
+}
 
-  #notePoint(atMs: unknown): void {
-    if (typeof atMs === 'number') this.#nextPointMs = Math.min(this.#nextPointMs, atMs);
-  }
+function notePoint(point: Point, row: SqliteRow | undefined): void {
+  if (typeof row?.at_ms === 'number') point.nextMs = Math.min(point.nextMs, row.at_ms);
 }
 
 /** The place among those who may have the name now; `undefined` if this one may not. */
