@@ -179,12 +179,10 @@ class RefusalOfTests extends Error {
 
 /** The real library, with one client's attempts to begin a transaction refused as SQLite would refuse them. */
 export class DisturbedLibrary implements SqliteLibrary {
-  readonly name: string;
   readonly #library: SqliteLibrary;
   #refusal: number | undefined;
 
   constructor(library: SqliteLibrary) {
-    this.name = library.name;
     this.#library = library;
   }
 

@@ -60,7 +60,6 @@ function grant(ledger: Ledger, request: AcquireRequest, term: number, nowMs: num
     renewedAtMs: grantedAtMs,
     metadata,
     graceMs,
-    keepsHistory: keepHistory,
     revocation: undefined,
   });
   ledger.histories.closeVanished(name, term, grantedAtMs);

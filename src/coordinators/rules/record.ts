@@ -15,7 +15,6 @@ export interface StoredLease {
   readonly renewedAtMs: number;
   readonly metadata: string | undefined;
   readonly graceMs: number;
-  readonly keepsHistory: boolean;
   readonly revocation: StoredRevocation | undefined;
 }
 

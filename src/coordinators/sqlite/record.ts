@@ -17,7 +17,7 @@ import { isTerm } from '../term.js';
 
 /** Terms come as REAL: a corrupt one may be too large for the library to hand out as an integer. */
 export const recordColumns =
-  'name, kind, CAST(term AS REAL) AS term, deadline_ms, holder, attempt, ttl_ms, grace_ms, granted_at_ms, renewed_at_ms, keeps_history, metadata, revoked_by, revoked_reason, revoked_at_ms, reserved_to, reserve_ms';
+  'name, kind, CAST(term AS REAL) AS term, deadline_ms, holder, attempt, ttl_ms, grace_ms, granted_at_ms, renewed_at_ms, metadata, revoked_by, revoked_reason, revoked_at_ms, reserved_to, reserve_ms';
 
 /** What the row says, or what stands in it instead of a record of ours. */
 export function recordOf(row: SqliteRow): Exclude<StoredRecord, { kind: 'lock-delay' }> {
@@ -41,7 +41,6 @@ function leaseOf(row: SqliteRow): StoredLease | undefined {
     renewedAtMs: number(row.renewed_at_ms) ?? 0,
     metadata: text(row.metadata),
     graceMs: number(row.grace_ms) ?? 0,
-    keepsHistory: row.keeps_history === 1,
     revocation: revocationOf(row),
   };
 }
@@ -87,7 +86,7 @@ export function rowValues(
 ): SqliteValue[] {
   const key = [namespace, name, groupOf(name), record.kind, record.term, record.deadlineMs];
   if (record.kind === 'reservation')
-    return [...key, ...Array<null>(11).fill(null), record.to, null];
+    return [...key, ...Array<null>(10).fill(null), record.to, null];
   const { revocation } = record;
   return [
     ...key,
@@ -97,7 +96,6 @@ export function rowValues(
     record.graceMs,
     record.grantedAtMs,
     record.renewedAtMs,
-    record.keepsHistory ? 1 : 0,
     record.metadata ?? null,
     revocation?.by ?? null,
     revocation?.reason ?? null,

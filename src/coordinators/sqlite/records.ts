@@ -6,7 +6,7 @@ import { recordColumns, recordOf, rowValues } from './record.js';
 const readRecord = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND name = ?`;
 const readGroup = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND name_group = ?`;
 const readNext = `SELECT ${recordColumns} FROM lease WHERE namespace = ? AND name > ? ORDER BY name LIMIT 8`;
-const writeRecord = `INSERT OR REPLACE INTO lease VALUES (${Array(19).fill('?').join(', ')})`;
+const writeRecord = `INSERT OR REPLACE INTO lease VALUES (${Array(18).fill('?').join(', ')})`;
 /** Compares and extends in one statement; what it does not match, `renewOne` tells apart. */
 const extendLease = `UPDATE lease SET ttl_ms = ?, deadline_ms = ?, renewed_at_ms = ?, metadata = COALESCE(?, metadata)
   WHERE namespace = ? AND name = ? AND kind = 'lease' AND holder = ? AND term = ? AND deadline_ms > ? AND revoked_at_ms IS NULL`;

@@ -29,7 +29,6 @@ CREATE TABLE lease (
   grace_ms REAL,
   granted_at_ms REAL,
   renewed_at_ms REAL,
-  keeps_history INTEGER,
   metadata TEXT,
   revoked_by TEXT,
   revoked_reason TEXT,

@@ -28,7 +28,6 @@ export interface SqliteDatabase {
 }
 
 export interface SqliteLibrary {
-  readonly name: string;
   /** Opens the file, and creates it if there is none. */
   open(path: string): SqliteDatabase;
   /** SQLite's own (extended) result code of something that was thrown; `undefined` if it is none of SQLite's. */
@@ -52,7 +51,6 @@ interface BuiltinSqlite {
 
 function builtinLibrary({ DatabaseSync }: BuiltinSqlite): SqliteLibrary {
   return {
-    name: 'node:sqlite',
     open: (path) => new DatabaseSync(path),
     resultCode: (error) => numberOf(error, 'errcode'),
   };
@@ -63,7 +61,6 @@ async function loadLibsql(): Promise<SqliteLibrary> {
     const module = await import('libsql');
     const Database = module.default as unknown as new (path: string) => SqliteDatabase;
     return {
-      name: 'libsql',
       open: (path) => new Database(path),
       resultCode: (error) => numberOf(error, 'rawCode') ?? openingCode(error),
     };

@@ -46,10 +46,6 @@ export class WaitingCall {
     return this.#options.mode;
   }
 
-  get isSettled(): boolean {
-    return this.#isSettled;
-  }
-
   isLate(): boolean {
     return this.#options.runtime.now().monotonicMs >= this.#deadlineMs;
   }

@@ -23,7 +23,6 @@ export const creatingRenew: WrongCoordinator = {
             renewedAtMs: store.runtime.now().wallMs,
             metadata: request.metadata,
             graceMs: 0,
-            keepsHistory: false,
             revocation: undefined,
           });
           return { outcome: 'renewed' };

@@ -249,7 +249,6 @@ function noting(begins: number[], runtime: VirtualRuntime): SqliteLibrary {
 
 function atBegin(act: () => void): SqliteLibrary {
   return {
-    name: library.name,
     resultCode: (error) => library.resultCode(error),
     open(path) {
       const database = library.open(path);

@@ -44,7 +44,6 @@ export async function dyingLibrary({ at, moment }) {
     };
   };
   return {
-    name: library.name,
     open,
     /** @param {unknown} error */
     resultCode: (error) => library.resultCode(error),
