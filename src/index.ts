@@ -1,6 +1,7 @@
 /**
- * The core of tenure: who may act now, and how everyone else is refused. It loads no store and no client; choose a
- * store from `tenure/redis`, `tenure/postgres` or `tenure/memory`.
+ * The core of tenure: who may act now, and how everyone else is refused. It loads no store and no client. Leases and
+ * elections are kept by a coordinator of `tenure/redis`, `tenure/sqlite` or `tenure/memory`; a fence in PostgreSQL is in
+ * `tenure/postgres`.
  */
 export * from './coordinators/index.js';
 export * from './elections/index.js';

@@ -1,5 +1,5 @@
 import type { Act, LeaseRecord } from '../coordinators/index.js';
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { requireObject, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { EventSource } from '../events/index.js';
 import type { EndReason, Lease, Leases } from '../leases/index.js';
@@ -249,10 +249,6 @@ export class Election {
 
 /** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
 function requireStopOptions<Options extends StopOptions>(options: Options): Options {
-  const { signal } = requireObject('options', options);
-  if (signal === undefined) return options;
-  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
-  const remedy = 'pass the signal of an AbortController, or leave it out';
-  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
+  requireSignal(requireObject('options', options).signal);
   return options;
 }

@@ -28,6 +28,14 @@ export function requireMethods<Value>(
   throw new OptionError(option, value, problem, remedy);
 }
 
+/** @throws {OptionError} for an option `signal` that is no signal; it may be left out. */
+export function requireSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined) return;
+  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
+  const remedy = 'pass the signal of an AbortController, or leave it out';
+  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
+}
+
 /** @throws {OptionError} unless `value` was made by this class. */
 export function requireInstance<Value>(
   option: string,

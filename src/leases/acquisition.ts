@@ -104,22 +104,20 @@ export class Acquisition {
       const answers = new Map<string, Answer>();
       for (const [index, one] of wanted.entries()) {
         const grant = { wanted: one, holder, timing, sentAt };
-        answers.set(one.name, this.#answer(results[index], grant));
+        answers.set(one.name, this.#answer(results[index], grant, attempt));
       }
       return answers;
     } catch (error) {
-      if (error instanceof OutcomeUnknownError) {
-        // It may have been granted, or still be: take it back, in the background, since nobody here will use it.
-        this.#giveBack(
-          wanted.map(({ name }) => ({ name, holder, attempt })),
-          timing,
-        );
-      }
+      if (error instanceof OutcomeUnknownError) this.#takeBack(wanted, attempt, timing);
       throw error;
     }
   }
 
-  #answer(result: AcquireResult | undefined, grant: Omit<LeaseGrant, 'term'>): Answer {
+  #answer(
+    result: AcquireResult | undefined,
+    grant: Omit<LeaseGrant, 'term'>,
+    attempt: string,
+  ): Answer {
     const { name } = grant.wanted;
     switch (result?.outcome) {
       case 'granted':
@@ -131,6 +129,7 @@ export class Acquisition {
       case 'too-late':
         return 'too-slow';
       default:
+        this.#takeBack([grant.wanted], attempt, grant.timing);
         return failed(new OutcomeUnknownError(`the store gave no answer for "${name}"`));
     }
   }
@@ -146,6 +145,15 @@ export class Acquisition {
 
   #isPast({ sentAt, timing, wanted }: LeaseGrant): boolean {
     return elapsedMs(sentAt, this.#options.runtime.now()) >= longestHoldMs(wanted, timing);
+  }
+
+  /** They may have been granted, or still be. In the background, since nobody here will use them. */
+  #takeBack(wanted: readonly Wanted[], attempt: string, timing: ResolvedTiming): void {
+    const { holder } = this.#options;
+    this.#giveBack(
+      wanted.map(({ name }) => ({ name, holder, attempt })),
+      timing,
+    );
   }
 
   #giveBack(requests: readonly ReleaseRequest[], timing: ResolvedTiming): void {

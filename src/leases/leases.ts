@@ -1,5 +1,5 @@
 import { type Coordinator, Holder, type LeaseRecord, validateName } from '../coordinators/index.js';
-import { requireArray, requireInstance, requireMethods, requireObject } from '../errors/checks.js';
+import { requireArray, requireInstance, requireObject } from '../errors/checks.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
@@ -22,6 +22,7 @@ import { type AcquireOptions, particularsOf } from './particulars.js';
 import type { Renewal } from './renewal.js';
 import type { RenewalReport } from './renewer.js';
 import { Renewers } from './renewers.js';
+import { requireCoordinator } from './require-coordinator.js';
 import { Roster } from './roster.js';
 import { type RenewalOptions, resolveRenewal } from './thread/options.js';
 import { ThreadRenewal } from './thread/thread-renewal.js';
@@ -124,8 +125,9 @@ export class Leases implements AsyncDisposable {
    * the others are not.
    *
    * @throws {OptionError} for a bad name or timing. {@link UnreachableError}, {@link OutcomeUnknownError},
-   * {@link StoreRefusedError}, {@link StoreMisconfiguredError} if the store gave no usable answer; while waiting these
-   * are tried again until the time is up. {@link RecordCorruptError} if something foreign is stored under the name.
+   * {@link StoreRefusedError} if the store gave no usable answer; while waiting these are tried again until the time is
+   * up. At once, waiting or not: {@link StoreMisconfiguredError}, and {@link RecordCorruptError} if something foreign is
+   * stored under the name.
    */
   async acquire(name: string, options: WaitOptions = {}): Promise<Lease | undefined> {
     requireWaitOptions(options);
@@ -296,22 +298,4 @@ export class Leases implements AsyncDisposable {
     if (lost) this.#afterlife.letGoLater(lease);
     this.#emitter.emit(lost ? 'lost' : 'released', { lease, reason });
   }
-}
-
-function requireCoordinator(coordinator: Coordinator): void {
-  const methods = [
-    'acquire',
-    'renew',
-    'release',
-    'handoff',
-    'read',
-    'enroll',
-    'withdraw',
-    'onCalled',
-    'onConnectionLost',
-  ];
-  const remedy =
-    'pass what redisCoordinator(url), sqliteCoordinator(path) or memoryCoordinator() returns';
-  requireMethods('coordinator', coordinator, methods, 'is not a coordinator', remedy);
-  requireObject('coordinator.promises', coordinator.promises, remedy);
 }

@@ -1,5 +1,5 @@
 import { checkPreference } from '../coordinators/requests.js';
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { requireObject, requireSignal } from '../errors/checks.js';
 import { OptionError, type TenureError } from '../errors/index.js';
 import { Emitter, onAbort } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
@@ -112,8 +112,5 @@ export function requireWaitOptions(options: WaitOptions): void {
     if (listener !== undefined && typeof listener !== 'function')
       throw new OptionError(option, listener, 'is not a function', 'pass one, or leave it out');
   }
-  if (signal === undefined) return;
-  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
-  const remedy = 'pass the signal of an AbortController, or leave it out';
-  requireMethods('signal', signal, methods, 'is not an AbortSignal', remedy);
+  requireSignal(signal);
 }

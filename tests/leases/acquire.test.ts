@@ -37,6 +37,22 @@ describe('acquiring', () => {
     expect(await process('b').leases.acquire('payments')).toBeDefined();
   });
 
+  it('takes back what was granted if the store does not say so for one name of a batch', async () => {
+    const { store, runtime } = createFixture();
+    const inner = memoryCoordinator(store, { runtime });
+    const coordinator = override(inner, {
+      acquire: async (requests, call) => (await inner.acquire(requests, call)).slice(0, 1),
+    });
+    const leases = new Leases(coordinator, { id: 'a', runtime });
+    const outcomes = await leases.acquireMany(['one', 'two']);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['granted', 'failed']);
+    expect(outcomes[1]).toMatchObject({ error: { code: 'TENURE_OUTCOME_UNKNOWN' } });
+    await runtime.settle();
+    expect(await leases.read('two')).toBeUndefined();
+    expect(await leases.read('one')).toMatchObject({ state: 'held', holder: { id: 'a' } });
+    await leases.close();
+  });
+
   it('never returns a grant that is past its deadline already: it is released and tried again', async () => {
     const { store, runtime } = createFixture();
     const inner = memoryCoordinator(store, { runtime });

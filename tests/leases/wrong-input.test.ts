@@ -4,11 +4,24 @@ import { redisCoordinator } from '../../src/coordinators/redis/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { Leases } from '../../src/leases/index.js';
 import { failure, untyped } from '../support/untyped.js';
-import { createFixture, defined } from './fixture.js';
+import { createFixture, defined, override } from './fixture.js';
 
 const url = 'redis://127.0.0.1:1';
 
+const methods = [
+  ...['acquire', 'renew', 'release', 'handoff', 'read', 'list', 'watch', 'onConnectionLost'],
+  ...['enroll', 'withdraw', 'candidates', 'onCalled', 'revoke', 'suspend', 'resume', 'history'],
+  ...['readDocument', 'writeDocument', 'close', 'promises'],
+];
+
 describe('a wrong collaborator or null', () => {
+  it.each(methods)('is refused at construction: a coordinator without %s', async (missing) => {
+    const half = override(memoryCoordinator(), { [missing]: undefined });
+    expect(await failure(() => new Leases(half))).toMatchObject({
+      option: expect.stringMatching(/^coordinator/),
+    });
+  });
+
   it.each<[string, string, () => unknown]>([
     ['options of null', 'options', () => new Leases(memoryCoordinator(), untyped(null))],
     ['options of 3', 'options', () => new Leases(memoryCoordinator(), untyped(3))],

@@ -126,7 +126,7 @@ function requireRecipe({ recipe, promises }: Coordinator): CoordinatorRecipe {
   if (recipe === undefined) {
     const problem = `needs a coordinator that a thread can make anew, and this one (${promises.store}) is not`;
     const remedy =
-      "make it from a URL or a path, as redisCoordinator('redis://...') does, or use renewFrom: 'main'";
+      "make it from a URL or a path, as redisCoordinator('redis://...') and sqliteCoordinator('/var/lib/...') do, or use renewFrom: 'main'";
     throw new OptionError('renewFrom', 'thread', problem, remedy);
   }
   const remedy = 'set { module, factory, args }, or leave it out';
