@@ -1,4 +1,4 @@
-import { listProcesses } from './process-table.js';
+import { listProcesses, type ProcessEntry } from './process-table.js';
 
 /**
  * All that descends from a child which leads a session of its own: its process group, and (on Linux) whatever other
@@ -30,30 +30,44 @@ export class ProcessGroup {
     this.#signalAll('SIGKILL');
   }
 
-  /** Whether nobody is left who can do anything. The dead whom nobody has buried do not count, where it can be told. */
+  /**
+   * Whether nobody is left who can do anything. The dead whom nobody has buried do not count, where it can be told; and
+   * while nobody can look, nobody knows that it is gone.
+   */
   get isGone(): boolean {
     const living = this.#living();
+    if (living === 'unknown') return false;
     return living === undefined ? !send(-this.id, 0) : living.length === 0;
   }
 
   /** Who is left, for messages. */
   get pids(): readonly number[] {
-    return this.#living()?.map(({ pid }) => pid) ?? [];
+    return this.#known().map(({ pid }) => pid);
   }
 
   #signalAll(signal: NodeJS.Signals): void {
     // Those that are known by their number do not wait until the others are found.
     send(-this.id, signal);
-    const others = new Set(this.#living()?.map(({ group }) => group));
+    const others = new Set(this.#known().map(({ group }) => group));
     others.delete(this.id);
     // Zero stands for a group outside of what can be seen here, and would mean our own.
     for (const group of others) if (group > 1) send(-group, signal);
   }
 
-  #living() {
-    return listProcesses()?.filter(
-      ({ group, session, isDead }) => !isDead && (group === this.id || session === this.id),
-    );
+  #known(): readonly ProcessEntry[] {
+    const living = this.#living();
+    return living === undefined || living === 'unknown' ? [] : living;
+  }
+
+  /** `undefined` on a system that tells nobody; `unknown` if it cannot be asked now. */
+  #living(): ProcessEntry[] | 'unknown' | undefined {
+    try {
+      return listProcesses()?.filter(
+        ({ group, session, isDead }) => !isDead && (group === this.id || session === this.id),
+      );
+    } catch {
+      return 'unknown';
+    }
   }
 }
 

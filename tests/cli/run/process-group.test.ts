@@ -1,8 +1,11 @@
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
 import { listProcesses, parseStat } from '../../../src/cli/supervise/process-table.js';
+import { runWithFewFiles, shipped } from './few-files.js';
 import { until } from './harness.js';
 
 /** A shell in a session of its own. */
@@ -31,12 +34,36 @@ async function standsStill(group: ProcessGroup): Promise<void> {
   await until('everybody to stand still', () => group.pids.every(isStopped) || undefined);
 }
 
+const endsItsFirstThread = `
+  #include <pthread.h>
+  #include <stdio.h>
+  #include <unistd.h>
+  void *goesOn(void *unused) {
+    puts("ready");
+    fflush(stdout);
+    for (;;) sleep(1);
+  }
+  int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, goesOn, NULL);
+    pthread_exit(NULL);
+  }
+`;
+
 describe('the table of processes', () => {
   it.each([
     ['1234 (node) S 1 77 88 0 -1', { pid: 1234, isDead: false, group: 77, session: 88 }],
     ['9 (a) b (c)) R 1 2 3 0', { pid: 9, isDead: false, group: 2, session: 3 }],
     ['9 (sh) Z 1 2 3 0', { pid: 9, isDead: true, group: 2, session: 3 }],
     ['9 (sh) X 1 2 3 0', { pid: 9, isDead: true, group: 2, session: 3 }],
+    [
+      '9 (t) Z 1 2 3 0 -1 42 13 0 0 0 0 0 0 0 20 0 2 0',
+      { pid: 9, isDead: false, group: 2, session: 3 },
+    ],
+    [
+      '9 (t) Z 1 2 3 0 -1 42 13 0 0 0 0 0 0 0 20 0 1 0',
+      { pid: 9, isDead: true, group: 2, session: 3 },
+    ],
   ])('is read whatever programs call themselves: %s', (text, entry) => {
     expect(parseStat(text)).toEqual(entry);
   });
@@ -85,6 +112,33 @@ describe('a process group', () => {
     await standsStill(group);
     group.kill();
     await goneSoon(group);
+  });
+
+  it('lives as long as any thread of a program whose first one has ended', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-run-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const program = join(folder, 'program');
+    writeFileSync(`${program}.c`, endsItsFirstThread);
+    execFileSync('cc', ['-pthread', '-o', program, `${program}.c`]);
+    const group = await session(`exec ${program}`);
+    const stat = () => readFileSync(`/proc/${group.id}/stat`, 'utf8');
+    await until('the first thread to end', () => / Z /.test(stat()) || undefined);
+    expect(group.isGone).toBe(false);
+    expect(group.pids).toEqual([group.id]);
+    group.kill();
+    await goneSoon(group);
+  });
+
+  it('is not taken for gone while this process has no file left to look with', () => {
+    const answers = runWithFewFiles(`
+      import { ProcessGroup } from ${shipped('cli/supervise/process-group.js')};
+      const group = new ProcessGroup(4_000_000);
+      const release = exhaust(0);
+      const blind = group.isGone;
+      release();
+      console.log(JSON.stringify([blind, group.isGone]));
+    `);
+    expect(answers).toEqual([false, true]);
   });
 
   it('may be signalled when it is gone, to no effect', async () => {

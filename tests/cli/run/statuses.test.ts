@@ -187,6 +187,20 @@ describe('tenure run', { timeout }, () => {
     expectMarked(stderr);
   });
 
+  it('has the patience to connect to a slow store, although a request of its lease has little time', async () => {
+    const scene = new Scene();
+    const proxy = await FaultProxy.start(Number(new URL(scene.url).port));
+    scene.url = `redis://127.0.0.1:${proxy.port}`;
+    try {
+      // One answer comes well within the 333 ms that a request has with this ttl; what connecting takes does not.
+      proxy.down.set({ kind: 'delay', delayMs: 150 });
+      const wrapper = scene.run('a', ['--no-wait', '--ttl', '4s'], ['true']);
+      expect(await wrapper.ended).toEqual({ status: 0, signal: null });
+    } finally {
+      await proxy.stop();
+    }
+  });
+
   it('says that it waits for the store too, and begins when that is there', async () => {
     const scene = new Scene();
     const proxy = await FaultProxy.start(Number(new URL(scene.url).port));
