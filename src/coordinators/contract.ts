@@ -256,6 +256,8 @@ export type WriteDocumentResult =
   | { readonly outcome: 'written'; readonly version: number }
   | { readonly outcome: 'conflict'; readonly current: StoredDocument | undefined };
 
+/** The longest ttl of a lease or a candidate's entry, lock-delay and reservation that any store grants: 24 h. */
+export const longestTtlMs = 24 * 60 * 60 * 1000;
 /** The largest metadata of a lease, in UTF-8 bytes. */
 export const largestMetadataBytes = 4096;
 /** The largest document, in UTF-8 bytes. */

@@ -29,3 +29,5 @@ export interface ActEntry {
 
 /** How many lines are kept of a name. */
 export const historyCount = 100;
+/** How long the lines of a name that nobody uses are kept: random names must not fill a store. 30 days. */
+export const historyLifeMs = 30 * 24 * 60 * 60 * 1000;

@@ -8,6 +8,7 @@ import {
   type HandoffRequest,
   largestDocumentBytes,
   largestMetadataBytes,
+  longestTtlMs,
   type ReleaseRequest,
   type RenewRequest,
 } from './contract.js';
@@ -26,7 +27,6 @@ type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
 const endReasonPattern = /^[a-z-]{1,32}$/;
 const standings: readonly Standing[] = ['waiting', 'present', 'observing'];
 const shortestEntryMs = 100;
-const longestReserveMs = 24 * 60 * 60 * 1000;
 const attemptPattern = /^[0-9a-f]{32}$/;
 
 /** The longest `timeoutMs` of a call: what Node's timers can wait for, about 24.8 days. */
@@ -88,7 +88,7 @@ export function checkEnrollments(requests: readonly EnrollRequest[]): EnrollRequ
       throw new OptionError('standing', request.standing, 'is no standing of a candidate', remedy);
     }
     checkPreference(request.preference);
-    checkDuration(request.ttlMs, 'ttlMs', shortestEntryMs, longestReserveMs);
+    checkDuration(request.ttlMs, 'ttlMs', shortestEntryMs, longestTtlMs);
     if (request.metadata !== undefined) validateMetadata(request.metadata);
   });
 }
@@ -109,7 +109,7 @@ export function checkRevocation(request: RevokeRequest): RevokeRequest {
   if (term !== undefined) validateTerm(term);
   if (to === undefined && reserveMs === undefined) return request;
   validateHolderId(to as string, 'to');
-  checkDuration(reserveMs as number, 'reserveMs', 1, longestReserveMs);
+  checkDuration(reserveMs as number, 'reserveMs', 1, longestTtlMs);
   return request;
 }
 

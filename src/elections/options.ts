@@ -1,4 +1,4 @@
-import { type CoordinatorPromises, validateName } from '../coordinators/index.js';
+import { type CoordinatorPromises, longestTtlMs, validateName } from '../coordinators/index.js';
 import { checkPreference } from '../coordinators/requests.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
@@ -52,8 +52,6 @@ export interface ResolvedElectionOptions {
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
 }
-
-const dayMs = 86_400_000;
 
 /** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
 export function resolveElectionOptions(
@@ -109,7 +107,7 @@ function ownTiming(options: ElectionOptions): LeaseTiming {
 }
 
 function duration(option: string, value: number, smallestMs: number): number {
-  if (typeof value === 'number' && value >= smallestMs && value <= dayMs) return value;
-  const remedy = `use ${smallestMs} to ${dayMs} milliseconds`;
+  if (typeof value === 'number' && value >= smallestMs && value <= longestTtlMs) return value;
+  const remedy = `use ${smallestMs} to ${longestTtlMs} milliseconds`;
   throw new OptionError(option, value, 'is out of range', remedy);
 }

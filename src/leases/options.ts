@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type CoordinatorPromises, validateHolderId } from '../coordinators/index.js';
+import { type CoordinatorPromises, longestTtlMs, validateHolderId } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 
 /** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
@@ -33,7 +33,7 @@ const marginMs = 10;
 /** Fills in the defaults and checks every relation; nothing is corrected silently. @throws {OptionError} */
 export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
   const ttlMs = duration('ttlMs', timing.ttlMs ?? defaultTtlMs);
-  if (!Number.isInteger(ttlMs) || ttlMs < 100 || ttlMs > 86_400_000) {
+  if (!Number.isInteger(ttlMs) || ttlMs < 100 || ttlMs > longestTtlMs) {
     throw new OptionError(
       'ttlMs',
       ttlMs,
@@ -133,12 +133,12 @@ function duration(option: string, value: number): number {
 /** @throws {OptionError} before anything is given away. */
 export function validateHandoff(to: string, reserveMs: number): void {
   validateHolderId(to, 'to');
-  if (typeof reserveMs === 'number' && reserveMs >= 1 && reserveMs <= 86_400_000) return;
+  if (typeof reserveMs === 'number' && reserveMs >= 1 && reserveMs <= longestTtlMs) return;
   throw new OptionError(
     'reserveMs',
     reserveMs,
     'is out of range',
-    'use 1 to 86400000 milliseconds',
+    `use 1 to ${longestTtlMs} milliseconds`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { validateMetadata, validateTerm } from '../coordinators/index.js';
+import { longestTtlMs, validateMetadata, validateTerm } from '../coordinators/index.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { LeaseTiming } from './options.js';
@@ -31,8 +31,6 @@ export interface Wanted extends Particulars {
   readonly name: string;
 }
 
-const longestGraceMs = 24 * 60 * 60 * 1000;
-
 /** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
 export function particularsOf(options: AcquireOptions): Particulars {
   const { above, metadata, graceAfterLossMs, maxHoldMs, keepHistory } = requireObject(
@@ -61,10 +59,10 @@ function validateGrace(graceAfterLossMs: number): void {
   if (
     Number.isInteger(graceAfterLossMs) &&
     graceAfterLossMs >= 0 &&
-    graceAfterLossMs <= longestGraceMs
+    graceAfterLossMs <= longestTtlMs
   )
     return;
-  const remedy = `use a whole number of milliseconds from 0 to ${longestGraceMs}`;
+  const remedy = `use a whole number of milliseconds from 0 to ${longestTtlMs}`;
   throw new OptionError('graceAfterLossMs', graceAfterLossMs, 'is out of range', remedy);
 }
 

@@ -1,7 +1,10 @@
-import { type ActEntry, type HistoryEntry, historyCount, type TermEntry } from '../history.js';
-
-/** How long the history of a name that nobody touches is kept: random names must not fill a store. */
-const retentionMs = 30 * 24 * 60 * 60 * 1000;
+import {
+  type ActEntry,
+  type HistoryEntry,
+  historyCount,
+  historyLifeMs,
+  type TermEntry,
+} from '../history.js';
 
 interface History {
   readonly entries: HistoryEntry[];
@@ -84,7 +87,7 @@ export class Histories {
 
   #forgetUntouched(): void {
     const { nowMs, isInUse } = this.#options;
-    const beforeMs = nowMs() - retentionMs;
+    const beforeMs = nowMs() - historyLifeMs;
     for (const [name, { entries, touchedAtMs }] of [...this.#byName]) {
       if (touchedAtMs > beforeMs) return;
       if (isInUse(name)) this.#touch(name, entries);

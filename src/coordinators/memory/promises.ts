@@ -1,4 +1,4 @@
-import type { CoordinatorPromises } from '../contract.js';
+import { type CoordinatorPromises, longestTtlMs } from '../contract.js';
 
 export const memoryPromises: CoordinatorPromises = {
   store: 'memory',
@@ -10,5 +10,5 @@ export const memoryPromises: CoordinatorPromises = {
   waking:
     'The first three who wait are called the moment a name becomes free, for the price of one timer.',
   smallestTtlMs: 100,
-  largestTtlMs: 24 * 60 * 60 * 1000,
+  largestTtlMs: longestTtlMs,
 };

@@ -1,7 +1,7 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import type { AcquireRequest, HandoffRequest, ReleaseRequest } from '../contract.js';
+import { historyLifeMs } from '../history.js';
 import { locate, type RedisKeys } from './keys.js';
-import { historyLifeMs } from './limits.js';
 
 /** Redis counts whole milliseconds; a lease must not end before its ttl. */
 export const whole = Math.ceil;

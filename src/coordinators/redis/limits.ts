@@ -2,15 +2,6 @@
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** The longest ttl, lock-delay and reservation. */
-export const longestTtlMs = dayMs;
-
-/**
- * How long a name's history outlives its last line, and a lease with a history its end: until then the next who looks
- * learns at what moment it ended.
- */
-export const historyLifeMs = 30 * dayMs;
-
 /**
  * How much longer than its own ttl a record may live before that counts as tampering, or a clock that was stepped back.
  * Room for a clock that is being slewed.

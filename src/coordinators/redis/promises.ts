@@ -1,5 +1,4 @@
-import type { CoordinatorPromises } from '../contract.js';
-import { longestTtlMs } from './limits.js';
+import { type CoordinatorPromises, longestTtlMs } from '../contract.js';
 
 /** What one Redis server can promise; see `docs/protocol.md` for the reasons. */
 export const redisPromises: CoordinatorPromises = {

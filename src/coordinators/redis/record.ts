@@ -1,7 +1,8 @@
+import { longestTtlMs } from '../contract.js';
+import { historyLifeMs } from '../history.js';
 import { Holder } from '../holder.js';
 import type { HeldRecord, LeaseRecord, Revocation } from '../record.js';
 import { isTerm } from '../term.js';
-import { historyLifeMs, longestTtlMs } from './limits.js';
 import { parseWords } from './words.js';
 
 /*

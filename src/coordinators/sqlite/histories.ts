@@ -1,8 +1,5 @@
 import type { SqliteRow, SqliteTransaction } from '../../drivers/sqlite/index.js';
-import { type ActEntry, type HistoryEntry, historyCount } from '../history.js';
-
-/** How long the history of a name that nobody uses is kept: random names must not fill a file. */
-const retentionMs = 30 * 24 * 60 * 60 * 1000;
+import { type ActEntry, type HistoryEntry, historyCount, historyLifeMs } from '../history.js';
 
 const of = 'WHERE namespace = ? AND name = ?';
 const readLines = `SELECT *, CAST(term AS REAL) AS term FROM history ${of} ORDER BY line`;
@@ -67,7 +64,7 @@ export class SqliteHistories {
   /** A few at a time, those that were used longest ago first. */
   #forgetUnused(): void {
     const { nowMs, wallMs } = this.#transaction;
-    const rows = this.#transaction.all(readUnused, nowMs, this.#namespace, wallMs - retentionMs);
+    const rows = this.#transaction.all(readUnused, nowMs, this.#namespace, wallMs - historyLifeMs);
     for (const { name, is_in_use } of rows) {
       const key = [this.#namespace, String(name)] as const;
       if (is_in_use === 1) {

@@ -1,5 +1,5 @@
 import { kernelClockKind } from '../../drivers/sqlite/index.js';
-import type { CoordinatorPromises } from '../contract.js';
+import { type CoordinatorPromises, longestTtlMs } from '../contract.js';
 
 const exclusionOnBootClock =
   'Exclusive among the processes of one machine, whatever its wall clock does, while its disk keeps what was written; a process that is stopped inside a transaction blocks the others until it goes on or ends.';
@@ -17,5 +17,5 @@ export const sqlitePromises: CoordinatorPromises = {
   waking:
     'Who waits looks at the file 13 times a second, which takes less than one hundredth of a processor; only the first three who wait are called, at once if it was freed in the same process, else within 75 ms.',
   smallestTtlMs: 100,
-  largestTtlMs: 24 * 60 * 60 * 1000,
+  largestTtlMs: longestTtlMs,
 };

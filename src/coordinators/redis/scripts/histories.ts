@@ -1,5 +1,4 @@
-import { historyCount } from '../../history.js';
-import { historyLifeMs } from '../limits.js';
+import { historyCount, historyLifeMs } from '../../history.js';
 
 /**
  * Lua: the lines of a name's history (see `../history.ts` for the texts). Needs `records`.

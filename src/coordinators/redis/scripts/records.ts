@@ -1,5 +1,7 @@
 import { foreign } from '../../../drivers/redis/index.js';
-import { historyLifeMs, longestTtlMs, ttlSlackMs } from '../limits.js';
+import { longestTtlMs } from '../../contract.js';
+import { historyLifeMs } from '../../history.js';
+import { ttlSlackMs } from '../limits.js';
 
 /**
  * Lua: what stands under a name (see `../record.ts` for the texts).

@@ -1,5 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { historyLifeMs } from '../limits.js';
+import { historyLifeMs } from '../../history.js';
 import { indexes } from './indexes.js';
 import { records } from './records.js';
 
