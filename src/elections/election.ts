@@ -170,7 +170,7 @@ export class Election {
 
   /**
    * All live candidates: who waits, in the order in which they are called; then the rest, by id. Two reads, of which the
-   * second tells who leads. @throws as `Leases.read`.
+   * second tells who leads: in the first moments of a term only that one knows the leader. @throws as `Leases.read`.
    */
   async candidates(): Promise<ElectionCandidate[]> {
     const { coordinator } = this.#leases;

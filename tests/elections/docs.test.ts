@@ -58,6 +58,19 @@ describe('the page about elections', () => {
       expect(table).toContain(`\`${event} {`);
   });
 
+  it('says what renewal from a thread can do, and what it can cost', () => {
+    const section = page
+      .split(/^## /m)
+      .find((text) => text.startsWith('When the event loop blocks'));
+    const options = [
+      'renewFrom',
+      'stallLimitMs',
+      'onStall',
+    ] satisfies (keyof tenure.LeasesOptions)[];
+    for (const term of [...options, 'stalled', 'SIGKILL', 'thread', 'exit', 'lose'])
+      expect(section).toContain(term);
+  });
+
   it('names no page that is not there', () => {
     for (const [, target] of page.matchAll(/\]\(([^)#:]+)\)/g))
       expect(() => readFileSync(new URL(`../../docs/${target}`, import.meta.url))).not.toThrow();
