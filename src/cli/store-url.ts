@@ -33,7 +33,7 @@ export function storeKindOf(url: string, source: string, remedy = leaseRemedy): 
 export function checkUrl(url: string, source: string, remedy = leaseRemedy): string {
   const kind = storeKindOf(url, source, remedy);
   if (kind === 'memory') checkMemoryUrl(url, source);
-  else if (kind === 'sqlite') sqlitePath(url, source);
+  else if (kind === 'sqlite') filePathOf(url, source);
   else if (new URL(url).host === '')
     throw new OptionError(source, addressOf(url), 'names no host', remedy);
   return url;
@@ -58,12 +58,12 @@ export function checkMemoryUrl(url: string, source: string): void {
 }
 
 /**
- * The file of a `sqlite:` URL: all that follows the colon, as it stands. `~/` is the home folder, a relative path begins
- * at the working folder, and `sqlite:///path` is `/path`.
+ * The file of a `sqlite:` URL: all that follows the colon, as it stands. A relative path begins at the working folder, and
+ * `sqlite:///path` is `/path`, as for the library; `~/` is the home folder here alone, since a person wrote it.
  *
  * @throws {OptionError} if it names no file.
  */
-export function sqlitePath(url: string, source: string): string {
+export function filePathOf(url: string, source: string): string {
   const written = url.trim().slice(sqliteScheme.length);
   const form = 'use sqlite:PATH, such as sqlite:/var/lib/tenure/tenure.db or sqlite:tenure.db';
   const complain = (problem: string) => new OptionError(source, url, problem, form);

@@ -6,9 +6,9 @@ import { defaultSource } from './settings/setting.js';
 import {
   addressOf,
   checkUrl,
+  filePathOf,
   memoryUrl,
   messageRemedy,
-  sqlitePath,
   storeKindOf,
 } from './store-url.js';
 
@@ -89,7 +89,7 @@ async function memoryStores(): Promise<MessageStores> {
 
 async function sqliteStores(url: string, namespace: string, source: string): Promise<Stores> {
   const { sqliteCoordinator } = await import('../coordinators/sqlite/index.js');
-  const path = resolve(sqlitePath(url, source));
+  const path = resolve(filePathOf(url, source));
   // The folder of the default is ours to make; that of another file may be a typing error.
   const createDirectory = source === defaultSource;
   return {

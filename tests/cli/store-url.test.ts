@@ -1,6 +1,16 @@
 import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { addressOf, checkUrl, sqlitePath } from '../../src/cli/store-url.js';
+import { addressOf, checkUrl, filePathOf } from '../../src/cli/store-url.js';
+import { sqlitePath as libraryPathOf } from '../../src/drivers/sqlite/location.js';
+
+function refusedOr(path: () => string): string {
+  try {
+    return path();
+  } catch {
+    return 'refused';
+  }
+}
 
 describe('the URL of a store', () => {
   it.each([
@@ -31,10 +41,29 @@ describe('the URL of a store', () => {
   });
 
   it('names a file by all that follows the scheme', () => {
-    expect(sqlitePath('sqlite:/a b/c%20d.db', '--url')).toBe('/a b/c%20d.db');
-    expect(sqlitePath('sqlite:///a/b.db', '--url')).toBe('/a/b.db');
-    expect(sqlitePath('sqlite:b.db', '--url')).toBe('b.db');
-    expect(sqlitePath('sqlite:~/b.db', '--url')).toBe(`${homedir()}/b.db`);
+    expect(filePathOf('sqlite:/a b/c%20d.db', '--url')).toBe('/a b/c%20d.db');
+    expect(filePathOf('sqlite:///a/b.db', '--url')).toBe('/a/b.db');
+    expect(filePathOf('sqlite:b.db', '--url')).toBe('b.db');
+    expect(filePathOf('sqlite:~/b.db', '--url')).toBe(`${homedir()}/b.db`);
+  });
+
+  it.each([
+    'sqlite:/a b/c%20d.db',
+    'sqlite:///a/b.db',
+    'sqlite:b.db',
+    'sqlite:./a/../b.db',
+    'sqlite:',
+    'sqlite::memory:',
+    'sqlite://host/b.db',
+    'sqlite:////a/b.db',
+    'sqlite:/var/lib/',
+    'sqlite:/var/\u0007',
+    'sqlite:b\n.db',
+    'sqlite:b\ud800.db',
+  ])('names the same file to the library as here, or none: %j', (url) => {
+    expect(refusedOr(() => resolve(filePathOf(url, '--url')))).toBe(
+      refusedOr(() => libraryPathOf(url)),
+    );
   });
 
   it.each([

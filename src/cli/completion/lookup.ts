@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Coordinator, groupOf } from '../../coordinators/index.js';
 import { type Flags, resolveSettings } from '../settings/index.js';
-import { sqlitePath } from '../store-url.js';
+import { filePathOf } from '../store-url.js';
 import { openStores } from '../stores.js';
 import type { Lookup } from './suggest.js';
 
@@ -35,7 +35,7 @@ async function quietly(
 ): Promise<string[]> {
   try {
     const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
-    if (url.value.startsWith('sqlite:') && !existsSync(sqlitePath(url.value, url.source)))
+    if (url.value.startsWith('sqlite:') && !existsSync(filePathOf(url.value, url.source)))
       return [];
     const stores = await openStores(url.value, namespace.value, url.source);
     const coordinator = stores.openCoordinator();

@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
 import { OptionError } from '../../errors/index.js';
 
+/** Control characters and lone surrogates: they would break the lines of messages and logs. */
+const notText = /[\p{Cc}\p{Cs}]/u;
+
 const remedy = 'pass the path of a file on a local disk, or sqlite:PATH';
 
 /**
@@ -13,7 +16,9 @@ export function sqlitePath(location: string | URL): string {
   const path = location instanceof URL ? pathOfUrl(location) : pathOfText(location);
   if (path === '' || path === ':memory:')
     throw new OptionError('path', path, 'is no file that processes could share', remedy);
-  if (path.includes('\0')) throw new OptionError('path', path, 'holds a NUL', remedy);
+  if (notText.test(path))
+    throw new OptionError('path', path, 'holds characters that are not text', remedy);
+  if (path.endsWith('/')) throw new OptionError('path', path, 'names a folder', remedy);
   return resolve(path);
 }
 
@@ -22,7 +27,7 @@ function pathOfText(text: string): string {
   const path = text.startsWith('sqlite:') ? text.slice('sqlite:'.length) : text;
   // `sqlite:///absolute` is how others write it; a host would be another machine.
   if (text.startsWith('sqlite://')) {
-    if (!path.startsWith('///')) throw new OptionError('path', text, 'names a host', remedy);
+    if (!/^\/\/\/(?!\/)/.test(path)) throw new OptionError('path', text, 'names a host', remedy);
     return path.slice(2);
   }
   if (/^[a-z][a-z0-9+.-]+:/i.test(path))

@@ -28,6 +28,10 @@ describe('the location of a file', () => {
     ['parameters', new URL('file:///x.db?mode=memory')],
     ['a host by URL object', new URL('file://server/share/x.db')],
     ['a NUL', 'x\0.db'],
+    ['two lines', 'sqlite:x\n.db'],
+    ['half a character', 'x\ud800.db'],
+    ['a folder', '/var/lib/'],
+    ['a folder by URL', 'sqlite:/var/lib/'],
     ['a number', 5 as unknown as string],
     ['null', null as unknown as string],
   ])('is refused if it is %s', (_, location) => {
