@@ -7,6 +7,7 @@ import type { StoredDocument } from '../contract.js';
 import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
 import type { Revocation } from '../record.js';
+import { whoMayHave } from '../rules/calls.js';
 import type { Ledger } from '../rules/ledger.js';
 import { Candidates } from './candidates.js';
 import { Histories } from './histories.js';
@@ -99,7 +100,11 @@ export class MemoryStore implements Ledger {
   /** @internal A name has no owner any more: wakes who watches its group, and calls the first who may have it. */
   vacated(name: string): void {
     this.#watchers.wake(name);
-    this.#watchers.call(name, this.#firstInLine(name));
+    const first = whoMayHave(this, name, this.elapsedMs()).slice(0, calledCount);
+    this.#watchers.call(
+      name,
+      first.map(({ holder }) => holder),
+    );
   }
 
   /** @internal After an operation: follows the deadlines that moved. */
@@ -151,16 +156,5 @@ export class MemoryStore implements Ledger {
       this.histories.close(name, before.term, endReason, before.renewedAtMs + before.ttlMs);
     }
     if (after?.kind !== 'lock-delay') this.vacated(name);
-  }
-
-  /** Whoever may have the name and has waited longest; nobody while it is held, suspended or in its lock-delay. */
-  #firstInLine(name: string): Holder[] {
-    if (this.suspensions.has(name)) return [];
-    const record = this.records.get(name);
-    const waiting = this.candidates.waitingFor(name).filter(({ id }) => {
-      if (record === undefined) return true;
-      return record.kind === 'reservation' && record.to === id;
-    });
-    return waiting.slice(0, calledCount).map(({ holder }) => holder);
   }
 }

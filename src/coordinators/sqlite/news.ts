@@ -2,7 +2,7 @@ import type { SqliteRow, SqliteTransaction } from '../../drivers/sqlite/index.js
 import { type Call, calledCount } from '../candidates.js';
 import type { Holder } from '../holder.js';
 import { groupOf } from '../names.js';
-import { describeName } from '../rules/standing.js';
+import { whoMayHave } from '../rules/calls.js';
 import { SqliteLedger } from './ledger.js';
 
 const readWakeRange =
@@ -169,8 +169,10 @@ export class NewsReader {
     const calls = ledger.candidates.namesOf(holder).flatMap((name) => {
       const key = [this.#namespace, name, this.#namespace, name, this.#namespace, name] as const;
       notePoint(point, transaction.get(nextOfName, ...key, transaction.nowMs));
-      const position = positionOf(holder, name, ledger, transaction.nowMs);
-      const mayHave = position !== undefined;
+      const position = whoMayHave(ledger, name, transaction.nowMs).findIndex((one) =>
+        one.holder.equals(holder),
+      );
+      const mayHave = position >= 0;
       const knows = woken.has(name) ? false : (waiter.known.get(name) ?? mayHave);
       const isCalled = mayHave && !knows && position < calledCount;
       known.set(name, mayHave && (knows || isCalled));
@@ -182,21 +184,4 @@ export class NewsReader {
 
 function notePoint(point: Point, row: SqliteRow | undefined): void {
   if (typeof row?.at_ms === 'number') point.nextMs = Math.min(point.nextMs, row.at_ms);
-}
-
-/** The place among those who may have the name now; `undefined` if this one may not. */
-function positionOf(
-  holder: Holder,
-  name: string,
-  ledger: SqliteLedger,
-  nowMs: number,
-): number | undefined {
-  if (ledger.foreignText(name) !== undefined) return undefined;
-  const current = describeName(ledger, name, nowMs);
-  if (current !== undefined && current.state !== 'reserved') return undefined;
-  const waiting = ledger.candidates
-    .waitingFor(name)
-    .filter(({ id }) => current === undefined || current.to === id);
-  const position = waiting.findIndex((one) => one.holder.equals(holder));
-  return position < 0 ? undefined : position;
 }
