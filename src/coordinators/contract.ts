@@ -64,12 +64,12 @@ export interface Coordinator {
   handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]>;
 
   /**
-   * What the store holds now under each name: a lease, a reservation, or `undefined` if it is free. Something foreign
-   * under one of the names rejects the whole call with `RecordCorruptError`; `list` leaves it out.
+   * What stands under each name now: a lease, a reservation, a lock-delay or a suspension; `undefined` if it is free.
+   * Something foreign under one of the names rejects the whole call with `RecordCorruptError`; `list` leaves it out.
    */
   read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]>;
 
-  /** All live leases and reservations of a group (see `groupOf`), in order of their names' code units. */
+  /** All names of a group (see `groupOf`) that are not free, as {@link read} shows them, in order of their code units. */
   list(group: string, call: CallOptions): Promise<LeaseRecord[]>;
 
   /**
