@@ -2,10 +2,9 @@ import type { Lease } from '../../leases/index.js';
 import { sleep } from '../../time/index.js';
 import { sayRecord } from '../display/record.js';
 import { sayDuration } from '../duration.js';
-import { exitStatus, InterruptedError } from '../exit-status.js';
+import { exitStatus } from '../exit-status.js';
 import { call } from '../session.js';
 import type { RunContext } from './run-context.js';
-import { endsWaiting } from './signals.js';
 
 /** The queue's answers are there anyway, with each refresh of our place in it; they are looked at this often. */
 const lookEveryMs = 100;
@@ -17,19 +16,18 @@ const lookEveryMs = 100;
  */
 export async function campaign(context: RunContext): Promise<Lease | number> {
   const { plan, election, signals } = context;
-  const stopping = new AbortController();
-  signals.passTo((signal) => {
-    // What SIGUSR1 and SIGUSR2 mean is for the child to say, and there is none.
-    if (endsWaiting(signal)) stopping.abort(new InterruptedError(signal));
-  });
-  await connect(context, stopping.signal);
+  const stopping = signals.passToWait();
+  stopping.throwIfAborted();
+  await connect(context, stopping);
   const over = new AbortController();
   const told = plan.waitMs > 0 ? tellWhomWeWaitFor(context, over.signal) : undefined;
   try {
     const { waitMs } = plan;
-    const lease = await election.campaign({ waitMs, signal: stopping.signal });
+    const lease = await election.campaign({ waitMs, signal: stopping });
     return lease ?? (await notElected(context));
   } finally {
+    // To withdraw takes a request. What is heard meanwhile is for who works with the lease.
+    signals.keep();
     over.abort();
     await told;
   }

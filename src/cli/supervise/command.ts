@@ -61,9 +61,9 @@ export function addRun(program: Command, terminal: Terminal, run: RunCommand): v
   command.configureOutput({ outputError: complain, writeErr: complain });
   command.action((words: string[], flags: RunFlags) => {
     const targets: string[] = [];
-    return run('run', targets, async () => {
+    return run('run', targets, async (stopping) => {
       const { runCommand } = await import('./run-command.js');
-      return runCommand(words, flags, voice, targets);
+      return runCommand(words, flags, voice, targets, stopping);
     });
   });
 }

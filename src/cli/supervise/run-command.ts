@@ -27,15 +27,21 @@ export interface RunFlags extends Flags {
   readonly shell?: true;
 }
 
-/** Answers with the exit status; never rejects. @param targets gets the store's URL, for messages. */
+/**
+ * Answers with the exit status; never rejects.
+ *
+ * @param targets gets the store's URL, for messages.
+ * @param stopping has aborted if a signal came before this was called. Later ones are caught here.
+ */
 export async function runCommand(
   words: readonly string[],
   flags: RunFlags,
   voice: Voice,
   targets: string[],
+  stopping: AbortSignal,
 ): Promise<number> {
   try {
-    return await runSafely(words, flags, voice, targets);
+    return await runSafely(words, flags, voice, targets, stopping);
   } catch (error) {
     if (error instanceof ProgramError) return reportProgram(voice, error);
     return reportFailure(voice.asTerminal, 'run', error, targets);
@@ -47,6 +53,7 @@ async function runSafely(
   flags: RunFlags,
   voice: Voice,
   targets: string[],
+  stopping: AbortSignal,
 ): Promise<number> {
   if (process.platform === 'win32')
     throw new UsageError(
@@ -56,6 +63,7 @@ async function runSafely(
   const watch = new Watch({ runtime: realRuntime, tell: (text) => voice.say(text) });
   const ends: (() => Promise<unknown>)[] = [() => watch.dismiss()];
   try {
+    stopping.throwIfAborted();
     const { url, namespace, id, ttl } = resolveSettings(['url', 'namespace', 'id', 'ttl'], flags);
     targets.push(url.value);
     refuseMemory(url.value, url.source);

@@ -13,7 +13,7 @@ export interface RunContext {
   readonly runtime: Runtime;
   readonly leases: Leases;
   readonly election: Election;
-  readonly signals: Pick<Signals, 'passTo' | 'isToldToEnd'>;
+  readonly signals: Pick<Signals, 'passTo' | 'passToWait' | 'keep' | 'isToldToEnd'>;
   readonly watch: Pick<Watch, 'prepare' | 'guard' | 'renewed' | 'stopping' | 'gone'>;
   readonly voice: Voice;
   /** Where the name is, for people: never with a password. */

@@ -1,10 +1,13 @@
-import type { Lease } from '../../leases/index.js';
+import { Pauses } from '../../elections/pause.js';
+import type { EndReason, Lease } from '../../leases/index.js';
+import { elapsedMs, sleep } from '../../time/index.js';
+import { sayDuration } from '../duration.js';
 import { exitStatus, InterruptedError } from '../exit-status.js';
 import { campaign, quoted } from './campaign.js';
+import { ChildLife } from './child-life.js';
 import { runOnLost } from './on-lost.js';
 import { resolveCommand } from './plan.js';
 import type { RunContext } from './run-context.js';
-import { Term } from './term.js';
 
 /**
  * Campaigns, runs the command while this process leads, and after a loss does so again if that is wanted: never two
@@ -14,27 +17,35 @@ import { Term } from './term.js';
  * @throws what is an error, and {@link ProgramError} for a command that cannot be run.
  */
 export async function supervise(context: RunContext): Promise<number> {
-  const { plan, watch, environment } = context;
+  const { plan, runtime, watch, environment } = context;
   // A mistyped command is told at once, and not when somebody else has died some day.
   resolveCommand(plan.command, environment);
   if (plan.onLost !== undefined) resolveCommand(plan.onLost, environment);
   watch.prepare();
   const stopTelling = tellOfElection(context);
+  const pauses = new Pauses(runtime);
   try {
     for (;;) {
       const lease = await campaign(context);
       if (typeof lease === 'number') return lease;
-      const status = await serve(context, lease);
-      if (status !== 'again') return status;
+      const electedAt = runtime.now();
+      const end = await serve(context, lease);
+      if (typeof end === 'number') return end;
+      const heldMs = elapsedMs(electedAt, runtime.now());
+      await pause(context, pauses.afterMs({ reason: end.lostBy, heldMs }));
     }
   } finally {
     stopTelling();
   }
 }
 
-async function serve(context: RunContext, lease: Lease): Promise<number | 'again'> {
+/** The exit status, or why the lease was lost, if it is to be campaigned for again. */
+async function serve(
+  context: RunContext,
+  lease: Lease,
+): Promise<number | { readonly lostBy: EndReason }> {
   const { plan, signals, voice, address } = context;
-  const end = await new Term(context, lease).run();
+  const end = await new ChildLife(context, lease).run();
   switch (end.how) {
     case 'ended':
       return end.status;
@@ -44,15 +55,23 @@ async function serve(context: RunContext, lease: Lease): Promise<number | 'again
       voice.advise('dmesg, journalctl: who kills processes here?');
       return exitStatus.internal;
     case 'lost':
-      signals.passTo(() => {});
       if (plan.onLost !== undefined) await runOnLost(context, plan.onLost, end.facts, end.reason);
       if (!plan.restartsOnLoss || signals.isToldToEnd) {
         voice.advise(`tenure history ${plan.name}`, address);
         return exitStatus.lost;
       }
-      voice.say(`campaigning for ${quoted(plan.name)} again`);
-      return 'again';
+      return { lostBy: end.reason };
   }
+}
+
+/** Leaves the name to others for a while, by the rule that holds for everybody who has led. */
+async function pause({ plan, runtime, signals, voice }: RunContext, pauseMs: number) {
+  const when = pauseMs === 0 ? '' : ` in ${sayDuration(pauseMs)}`;
+  voice.say(`campaigning for ${quoted(plan.name)} again${when}`);
+  const stopping = signals.passToWait();
+  await sleep(runtime, pauseMs, stopping);
+  signals.keep();
+  stopping.throwIfAborted();
 }
 
 /** What happens between the lines, in words. */

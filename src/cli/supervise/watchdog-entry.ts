@@ -2,13 +2,13 @@
  * The watchdog of `tenure run`: a process of its own, started before the child, that its wrapper talks to through a pipe.
  */
 import { realRuntime } from '../../time/index.js';
+import { passedSignals } from './passed-signals.js';
 import { ProcessGroup } from './process-group.js';
 import { Watchdog } from './watchdog.js';
 import { eachLine, type WatchdogOrder } from './watchdog-messages.js';
 
 // Whoever stops a service tells every process of it. This one ends when there is nothing left to watch over.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)
-  process.on(signal, () => {});
+for (const signal of passedSignals) process.on(signal, () => {});
 // Whoever listened may be gone.
 for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on('error', () => {});
 

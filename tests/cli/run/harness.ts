@@ -62,6 +62,17 @@ export class Scene {
     return await tenure([...args, '--url', this.url, '--namespace', this.namespace]);
   }
 
+  /** Waits until this one stands in the queue. */
+  async waits(id: string): Promise<void> {
+    for (;;) {
+      const { stdout } = await this.tenure('candidates', 'work', '-o', 'json');
+      const { candidates } = JSON.parse(stdout) as {
+        candidates: { id: string; standing: string }[];
+      };
+      if (candidates.some((one) => one.id === id && one.standing === 'waiting')) return;
+    }
+  }
+
   fileText(name: string): string {
     return readFileSync(join(this.folder, name), 'utf8');
   }

@@ -52,10 +52,31 @@ describe.each(storeNames)('a loss on %s', { timeout }, (store) => {
     expect(overlapsOf(livesOf(scene.marks))).toEqual([]);
     expect(scene.fileText('lost')).toBe(`revoked work ${first.term} \n`);
     expect(isAlive(first.pid)).toBe(false);
-    const [, group] = /again\n.*running as process group (\d+)/.exec(wrapper.stderr) ?? [];
+    const [, group] = /again in .*\n.*running as process group (\d+)/.exec(wrapper.stderr) ?? [];
     process.kill(-Number(group), 'SIGKILL');
     expect(await wrapper.ended).toEqual({ status: 137, signal: null });
     expect(isAlive(second.pid)).toBe(false);
+  });
+});
+
+describe('a revoked wrapper that campaigns again', { timeout }, () => {
+  it('leaves the name to another one that waits, each time', async () => {
+    const scene = new Scene('SQLite');
+    const options = ['--restart', 'on-loss', '--ttl', '10s'];
+    scene.pulse('a', options);
+    let { term } = await scene.marked(isGrandchild);
+    const second = scene.pulse('b', options);
+    await second.says(/waiting/);
+    for (const next of ['b', 'a', 'b', 'a']) {
+      // The other one waits again by then.
+      await scene.waits(next);
+      await scene.tenure('revoke', 'work', '--reason', 'move', ...by);
+      const last = term;
+      const elected = await scene.marked((mark) => isGrandchild(mark) && mark.term > last);
+      expect(elected.wrapper).toBe(next);
+      term = elected.term;
+    }
+    expect(overlapsOf(livesOf(scene.marks))).toEqual([]);
   });
 });
 

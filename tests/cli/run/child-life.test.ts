@@ -1,12 +1,13 @@
+import { EventEmitter } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ChildLife } from '../../../src/cli/supervise/child-life.js';
 import { kernelTimeOf, leftMs } from '../../../src/cli/supervise/kernel-time.js';
 import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
 import type { RunContext } from '../../../src/cli/supervise/run-context.js';
-import type { PassedSignal } from '../../../src/cli/supervise/signals.js';
-import { Term } from '../../../src/cli/supervise/term.js';
+import { Signals } from '../../../src/cli/supervise/signals.js';
 import { Voice } from '../../../src/cli/supervise/voice.js';
 import { MemoryStore, memoryCoordinator } from '../../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../../src/drivers/memory/index.js';
@@ -17,7 +18,7 @@ import { RecordingTerminal } from '../session.js';
 import { until } from './harness.js';
 
 /**
- * A term under virtual time, with a real child. The watchdog is played: it confirms when the test says so, and hears of
+ * Under virtual time, with a real child. The watchdog is played: it confirms when the test says so, and hears of
  * the group.
  */
 async function setUp(script: string) {
@@ -29,7 +30,7 @@ async function setUp(script: string) {
   const terminal = new RecordingTerminal();
   const folder = mkdtempSync(join(tmpdir(), 'tenure-run-'));
   const told: string[] = [];
-  let receive: (signal: PassedSignal) => void = () => {};
+  const source = new EventEmitter();
   let confirm = () => {};
   let refuse: (error: Error) => void = () => {};
   let group = 0;
@@ -46,12 +47,7 @@ async function setUp(script: string) {
     runtime,
     leases,
     election,
-    signals: {
-      isToldToEnd: false,
-      passTo(receiver) {
-        receive = receiver;
-      },
-    },
+    signals: new Signals(source),
     watch: {
       prepare() {},
       guard(id) {
@@ -77,7 +73,7 @@ async function setUp(script: string) {
     if (group > 0) new ProcessGroup(group).kill();
   });
   const lease = (await runtime.advanceUntil(election.campaign())) as Lease;
-  const end = new Term(context, lease).run();
+  const end = new ChildLife(context, lease).run();
   await until('the child', () => (group > 0 ? true : undefined));
   return {
     runtime,
@@ -86,7 +82,7 @@ async function setUp(script: string) {
     end,
     told,
     terminal,
-    signal: (signal: PassedSignal) => receive(signal),
+    signal: (signal: NodeJS.Signals) => source.emit(signal, signal),
     confirm: () => confirm(),
     refuse: (error: Error) => refuse(error),
     group: () => group,
@@ -102,7 +98,7 @@ async function setUp(script: string) {
       void end.then(() => {
         isOver = true;
       });
-      await until('the end of the term', () => {
+      await until('its end', () => {
         if (!isOver) void runtime.advance(stepMs);
         return isOver || undefined;
       });
@@ -113,7 +109,7 @@ async function setUp(script: string) {
 
 const touch = 'touch "$MADE"; exec sleep 60';
 
-describe('a term', () => {
+describe('the life of a command', () => {
   it('is lost, whoever tells first: the end of a child that its watchdog has stopped is no end of its own', async () => {
     const scene = await setUp(touch);
     scene.confirm();
@@ -201,7 +197,7 @@ describe('a term', () => {
     expect(scene.toKillMs()).toBeGreaterThan(8_500);
     expect(scene.toKillMs()).toBeLessThan(9_300);
     expect(scene.told).not.toContain('gone');
-    expect(await scene.endIn(50)).toMatchObject({ how: 'lost', reason: 'unreachable' });
+    expect(await scene.endIn(200)).toMatchObject({ how: 'lost', reason: 'unreachable' });
     expect(scene.terminal.noteText).toContain('was killed');
     expect(scene.told.at(-1)).toBe('gone');
   });
@@ -212,7 +208,7 @@ describe('a term', () => {
     await scene.running();
     await scene.runtime.advance(60_000);
     expect(scene.told.filter((word) => word === 'renewed').length).toBeGreaterThanOrEqual(5);
-    scene.signal('SIGKILL' as PassedSignal);
+    process.kill(-scene.group(), 'SIGKILL');
     expect(await scene.endIn(10)).toEqual({ how: 'ended', status: 137 });
   });
 });

@@ -5,13 +5,14 @@ import { killTimeAfterLoss, type StopTimes, stopTimes, watchdogTimes } from './d
 import { childEnvironment, type TermFacts } from './environment.js';
 import { type ChildEnd, GatedChild, statusOf } from './gated-child.js';
 import { earliest, type KernelTime, kernelTimeOf, later } from './kernel-time.js';
+import type { PassedSignal } from './passed-signals.js';
 import { resolveCommand } from './plan.js';
 import type { RunContext } from './run-context.js';
-import { endsWaiting, type PassedSignal } from './signals.js';
+import { endsWaiting } from './signals.js';
 import { stopGroup } from './stop-group.js';
 
-/** How a term ended. In every case nothing of its child is left, or a note has said that it cannot be killed. */
-export type TermEnd =
+/** How it ended. In every case nothing of the child is left, or a note has said that it cannot be killed. */
+export type LifeEnd =
   /** The command ended by itself. */
   | { readonly how: 'ended'; readonly status: number }
   | { readonly how: 'lost'; readonly reason: EndReason; readonly facts: TermFacts }
@@ -23,13 +24,13 @@ export type TermEnd =
 /** What outlives the command in its group gets SIGTERM, and SIGKILL so long after it. */
 const leftoverGraceMs = 2_000;
 
-type Cut = Exclude<TermEnd, { how: 'ended' }>;
+type Cut = Exclude<LifeEnd, { how: 'ended' }>;
 
 /** One child under one lease: from the grant to the moment when nothing of the child is left and the name is given back. */
-export class Term {
+export class ChildLife {
   readonly #context: RunContext;
   readonly #lease: Lease;
-  /** Resolves with what ends the term against the command's will. */
+  /** Resolves with what ends it against the command's will. */
   readonly #cut: Promise<Cut>;
   #cutShort: (cut: Cut) => void = () => {};
   #killAt: KernelTime;
@@ -49,7 +50,7 @@ export class Term {
   }
 
   /** @throws {ProgramError}, after the name was given back. */
-  async run(): Promise<TermEnd> {
+  async run(): Promise<LifeEnd> {
     const { leases, signals } = this.#context;
     signals.passTo((signal) => {
       if (endsWaiting(signal)) this.#cutShort({ how: 'interrupted', signal });
@@ -75,8 +76,8 @@ export class Term {
     return GatedChild.start(command, childEnvironment(environment, this.#facts));
   }
 
-  /** Opens the gate as soon as the child is watched over; or ends the term before it has begun. */
-  async #letBegin(child: GatedChild): Promise<TermEnd | undefined> {
+  /** Opens the gate as soon as the child is watched over; or ends it before it has begun. */
+  async #letBegin(child: GatedChild): Promise<LifeEnd | undefined> {
     const { watch, voice } = this.#context;
     const { timing, name, term } = this.#lease;
     const unwatched = (words: string): Cut => {
@@ -90,7 +91,7 @@ export class Term {
       // Whatever went wrong, nothing begins.
       (error: unknown) => unwatched(error instanceof Error ? error.message : String(error)),
     );
-    let cut = await Promise.race([watched, this.#cut]);
+    let cut = await Promise.race([this.#cut, watched]);
     while (cut === undefined && this.#lease.state !== 'held') cut = await this.#nextNews();
     if (cut !== undefined) {
       // It has done nothing yet, so it needs no time to stop in.
@@ -105,11 +106,10 @@ export class Term {
     return undefined;
   }
 
-  async #accompany(child: GatedChild): Promise<TermEnd> {
+  async #accompany(child: GatedChild): Promise<LifeEnd> {
     const { signals } = this.#context;
     signals.passTo((signal) => child.group.forward(signal));
     const cut = await Promise.race([this.#cut, child.ended.then(() => undefined)]);
-    signals.passTo(() => {});
     // A wrapper that was frozen may hear of its child's end first, and of the loss that caused it later.
     if (cut !== undefined) return this.#stop(child, cut);
     if (this.#lease.endReason !== undefined) return this.#stop(child, await this.#cut);
@@ -117,7 +117,7 @@ export class Term {
   }
 
   /** The command has ended while the name was held. */
-  async #finish(child: GatedChild, end: ChildEnd): Promise<TermEnd> {
+  async #finish(child: GatedChild, end: ChildEnd): Promise<LifeEnd> {
     const { watch, voice } = this.#context;
     const left = child.group.pids;
     if (left.length > 0) {
@@ -129,7 +129,7 @@ export class Term {
     return { how: 'ended', status: statusOf(end) };
   }
 
-  async #stop(child: GatedChild, cut: Cut): Promise<TermEnd> {
+  async #stop(child: GatedChild, cut: Cut): Promise<LifeEnd> {
     const { voice } = this.#context;
     if (cut.how === 'lost') {
       this.#killAt = killTimeAfterLoss(cut.reason, this.#killAt, this.#now);
@@ -145,7 +145,8 @@ export class Term {
 
   /** Until nothing is left of the group. Then, and only then, the name is given back. */
   async #stopGroup({ group, ended }: GatedChild): Promise<void> {
-    const { runtime, watch, voice } = this.#context;
+    const { runtime, watch, voice, signals } = this.#context;
+    signals.keep();
     watch.stopping(
       watchdogTimes({ termAt: this.#now, killAt: this.#killAt }, this.#lease.timing).killAt,
     );
@@ -161,7 +162,7 @@ export class Term {
     await this.#lease.release();
   }
 
-  /** Nothing is begun while the lease is uncertain: resolves when that is over, or with what cuts the term short. */
+  /** Nothing is begun while the lease is uncertain: resolves when that is over, or with what cuts it short. */
   async #nextNews(): Promise<Cut | undefined> {
     const { leases } = this.#context;
     let stopListening = () => {};

@@ -1,0 +1,81 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { campaign } from '../../../src/cli/supervise/campaign.js';
+import type { RunContext } from '../../../src/cli/supervise/run-context.js';
+import { Signals } from '../../../src/cli/supervise/signals.js';
+import { Voice } from '../../../src/cli/supervise/voice.js';
+import type { Coordinator } from '../../../src/coordinators/index.js';
+import { MemoryStore, memoryCoordinator } from '../../../src/coordinators/memory/index.js';
+import { Elections } from '../../../src/elections/index.js';
+import { Leases } from '../../../src/leases/index.js';
+import { VirtualRuntime } from '../../../src/time/virtual.js';
+import { override } from '../../leases/fixture.js';
+import { RecordingTerminal } from '../session.js';
+
+function setUp(change: (coordinator: Coordinator, raise: (signal: string) => void) => Coordinator) {
+  const runtime = new VirtualRuntime();
+  const source = new EventEmitter();
+  const raise = (signal: string) => void source.emit(signal, signal);
+  const store = new MemoryStore({ runtime });
+  const coordinator = change(memoryCoordinator(store, { runtime }), raise);
+  const leases = new Leases(coordinator, { id: 'a', ttlMs: 30_000, runtime });
+  const signals = new Signals(source);
+  const context: RunContext = {
+    plan: {
+      name: 'work',
+      command: { words: ['true'], isForShell: false },
+      waitMs: Number.POSITIVE_INFINITY,
+      graceMs: 0,
+      restartsOnLoss: false,
+      onLost: undefined,
+    },
+    runtime,
+    leases,
+    election: new Elections(leases).election('work'),
+    signals,
+    watch: {
+      prepare() {},
+      guard: async () => {},
+      renewed() {},
+      stopping() {},
+      gone() {},
+    },
+    voice: new Voice(new RecordingTerminal()),
+    address: 'memory:',
+    environment: {},
+  };
+  return { runtime, signals, context, coordinator, raise };
+}
+
+describe('a campaign of tenure run', () => {
+  it('does not even begin if a signal came before', async () => {
+    let requestCount = 0;
+    const { context, raise } = setUp((coordinator) =>
+      override(coordinator, {
+        read: (names, call) => {
+          requestCount += 1;
+          return coordinator.read(names, call);
+        },
+      }),
+    );
+    raise('SIGHUP');
+    await expect(campaign(context)).rejects.toMatchObject({ status: 129 });
+    expect(requestCount).toBe(0);
+  });
+
+  it('keeps a signal that comes while it leaves the queue for who works with the lease', async () => {
+    const { context, runtime, signals } = setUp((coordinator, raise) =>
+      override(coordinator, {
+        withdraw: (requests, call) => {
+          raise('SIGTERM');
+          return coordinator.withdraw(requests, call);
+        },
+      }),
+    );
+    const lease = await runtime.advanceUntil(campaign(context));
+    expect(lease).toMatchObject({ state: 'held' });
+    const heard: string[] = [];
+    signals.passTo((signal) => heard.push(signal));
+    expect(heard).toEqual(['SIGTERM']);
+  });
+});
