@@ -159,8 +159,8 @@ export class Election {
    *
    * @throws {OptionError} for an id or a duration that is none, or this process's own id; it goes on leading.
    */
-  async handoff(to: string, reserveMs?: number): Promise<boolean> {
-    validateHandoff(to, reserveMs ?? this.#options.timing.ttlMs);
+  async handoff(to: string, reserveMs: number = this.#options.timing.ttlMs): Promise<boolean> {
+    validateHandoff(to, reserveMs);
     if (to === this.#leases.holder.id) {
       const remedy = 'name another candidate; resign() gives the name to whoever comes first';
       throw new OptionError('to', to, 'is this process itself', remedy);

@@ -28,7 +28,7 @@ export type WorkOutcome<T> =
 /** How the name is to be given back. */
 export type Wish =
   | { readonly cause: 'resign' | 'shutdown' }
-  | { readonly cause: 'handoff'; readonly to: string; readonly reserveMs: number | undefined };
+  | { readonly cause: 'handoff'; readonly to: string; readonly reserveMs: number };
 
 export interface LedTermOptions {
   readonly lease: Lease;
@@ -131,7 +131,7 @@ export class LedTerm {
     return this.isSettled && this.finish();
   }
 
-  /** The work has settled: gives the name back, once. Resolves with whether it was this process's to give. */
+  /** The work has settled: gives the name back, once. Resolves with whether it was this process's to give; never rejects. */
   finish(): Promise<boolean> {
     this.#finishing ??= this.#finish();
     return this.#finishing;
@@ -151,10 +151,19 @@ export class LedTerm {
   async #finish(): Promise<boolean> {
     const wasHeld = this.lease.endReason === undefined;
     const wish = this.#wish;
-    if (wasHeld && wish?.cause === 'handoff') return this.lease.handoff(wish.to, wish.reserveMs);
-    // Of a lost lease, this tells that its work has stopped.
+    if (wasHeld && wish?.cause === 'handoff' && (await this.#handOver(wish))) return true;
+    // Also of a lost lease: it tells that its work has stopped. One that was handed over has nothing left to release.
     await this.lease.release();
-    return wasHeld;
+    return wasHeld && wish?.cause !== 'handoff';
+  }
+
+  async #handOver({ to, reserveMs }: Extract<Wish, { cause: 'handoff' }>): Promise<boolean> {
+    try {
+      return await this.lease.handoff(to, reserveMs);
+    } catch {
+      // Whatever kept it from being handed over: the work has stopped, and nobody else would give the name back.
+      return false;
+    }
   }
 
   #askToStop(cause: StopCause): void {

@@ -169,7 +169,8 @@ export class Lease implements AsyncDisposable {
     if (this.#giveBack !== undefined || !isAlive(this.#look())) return false;
     this.apply({ type: 'released', reason: 'handed-off' });
     const done = this.#host.handoff(this, to, reserveMs);
-    this.#giveBack = done.then(() => undefined);
+    const over = () => undefined;
+    this.#giveBack = done.then(over, over);
     return done;
   }
 

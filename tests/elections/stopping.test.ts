@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StopRequestedError, WorkOverdueError } from '../../src/elections/index.js';
 import { OptionError } from '../../src/errors/index.js';
+import { untyped } from '../support/untyped.js';
 import {
   ElectionFixture,
   name,
@@ -298,12 +299,36 @@ describe('handing off', () => {
       ['', 100],
       ['b', 0],
       ['a', 100],
+      ['b', untyped(null)],
+      ['b', untyped('5')],
+      [untyped(null), 100],
     ] as const) {
       expect(await rejection(a.election.handoff(to, reserveMs))).toBeInstanceOf(OptionError);
     }
     expect(a.work.lease.state).toBe('held');
     expect(a.work.stopping[0]?.aborted).toBe(false);
     a.work.onStop = () => {};
+  });
+
+  it.each<[string, () => Promise<boolean>]>([
+    ['refuses', () => Promise.reject(new Error('refused'))],
+    [
+      'throws',
+      () => {
+        throw new Error('thrown');
+      },
+    ],
+  ])('gives the name back whatever becomes of it: the lease %s', async (_, handoff) => {
+    const a = await leader();
+    a.work.lease.handoff = handoff;
+    const handing = a.election.handoff('b');
+    a.stop.abort();
+    a.drained();
+    expect(await fixture.runtime.advanceUntil(handing)).toBe(false);
+    expect(await fixture.runtime.advanceUntil(a.leading)).toBe('drained');
+    await fixture.runtime.advanceUntil(a.elections.close());
+    expect(a.log).toEqual(['elected', 'resigned released']);
+    expect(await a.election.read()).toBeUndefined();
   });
 });
 
