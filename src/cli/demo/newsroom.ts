@@ -1,3 +1,4 @@
+import { onAbort } from '../../events/index.js';
 import { realRuntime, sleep } from '../../time/index.js';
 import type { MessageFacts, News } from './news.js';
 
@@ -30,7 +31,6 @@ export class Newsroom {
     act: (news: NewsOf<Type>) => void = () => {},
   ): Promise<NewsOf<Type> | undefined> {
     const heard = new AbortController();
-    const stop = AbortSignal.any([heard.signal, this.#signal]);
     let found: NewsOf<Type> | undefined;
     const listener = (news: News) => {
       if (news.type !== type || !fits(news.message, news.worker)) return;
@@ -40,7 +40,9 @@ export class Newsroom {
       heard.abort();
     };
     this.#listeners.add(listener);
-    await sleep(realRuntime, limitMs, stop);
+    const stopListening = onAbort(this.#signal, () => heard.abort());
+    if (!this.#signal.aborted) await sleep(realRuntime, limitMs, heard.signal);
+    stopListening();
     this.#listeners.delete(listener);
     this.#signal.throwIfAborted();
     return found;
