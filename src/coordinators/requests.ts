@@ -188,11 +188,11 @@ function checkEndReason(reason: string): void {
   throw new OptionError('reason', reason, 'is no reason', 'use 1 to 32 letters a-z and hyphens');
 }
 
-/** What people wrote: it is stored, listed and printed, so it is one line of text. */
-function checkWords(option: string, words: string, longestBytes: number): void {
+/** What people wrote: it is stored, listed and printed, so it is one line of text. @throws {OptionError} */
+export function checkWords(option: string, words: string, longestBytes: number): string {
   const isFit =
     typeof words === 'string' && words.trim() !== '' && Buffer.byteLength(words) <= longestBytes;
-  if (isFit && !notText.test(words)) return;
+  if (isFit && !notText.test(words)) return words;
   const remedy = `use 1 to ${longestBytes} bytes of UTF-8 text without control characters`;
   throw new OptionError(option, words, 'does not say who or why', remedy);
 }

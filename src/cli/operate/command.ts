@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { longestReasonBytes, validateHolderId, validateName } from '../../coordinators/index.js';
+import { checkWords } from '../../coordinators/requests.js';
 import { parseDuration } from '../duration.js';
 import { outputOption } from '../output-option.js';
 import { runOnStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
-import { checkWords } from '../words.js';
 import type { OperatorAct } from './act.js';
 
 interface OperatorFlags extends Flags {
@@ -142,5 +142,5 @@ function actOf({ by, flags }: Order): { readonly by: string; readonly reason: st
 }
 
 function reasonOf({ reason }: OperatorFlags, otherwise: string): string {
-  return checkWords(reason ?? otherwise, '--reason', longestReasonBytes);
+  return checkWords('--reason', reason ?? otherwise, longestReasonBytes);
 }

@@ -1,9 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { longestByBytes, validateHolderId, validateName } from '../../coordinators/index.js';
+import { checkWords } from '../../coordinators/requests.js';
 import { defaultHolderId, defaultTtlMs } from '../../leases/options.js';
 import { type DurationLimits, parseDuration, writeDuration } from '../duration.js';
 import { addressOf, checkUrl, resolveUrlPath, urlForms } from '../store-url.js';
-import { checkWords } from '../words.js';
 import { defaultStorePath } from './places.js';
 import type { SettingDefinition } from './setting.js';
 
@@ -58,7 +58,7 @@ export const settingTable = {
     meaning: 'who does it, for the history',
     defaultInWords: 'user@host',
     defaultText: userAtHost,
-    parse: (text, source) => checkWords(text, source, longestByBytes),
+    parse: (text, source) => checkWords(source, text, longestByBytes),
   }),
 };
 
