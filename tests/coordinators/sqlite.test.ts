@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type AcquireRequest, Holder } from '../../src/coordinators/index.js';
@@ -12,7 +11,6 @@ import {
   ClosedError,
   OptionError,
   StoreMisconfiguredError,
-  StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
 import {
@@ -22,6 +20,7 @@ import {
 } from '../../src/sqlite.js';
 import { VirtualRuntime } from '../../src/testing.js';
 import { folderPerTest } from '../drivers/sqlite/folder.js';
+import { NodeProgram } from '../support/node-program.js';
 import { virtualClock } from './sqlite-target.js';
 
 const newFolder = folderPerTest();
@@ -569,38 +568,22 @@ describe('a file that somebody meddled with', () => {
   });
 });
 
-describe('the disk', () => {
+describe('the disk', { timeout: 60_000 }, () => {
   it('that is full refuses calls by name, loses nothing, and works on when there is room', async () => {
-    const folder = newFolder();
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tenure-test', folder]);
+    const path = join(import.meta.dirname, 'sqlite-full-disk.mjs');
+    const program = new NodeProgram([path, newFolder()]);
     try {
-      const filler = join(folder, 'filler');
-      const coordinator = sqliteCoordinator(join(folder, 'x.db'), { library });
-      toClose.push(coordinator);
-      await coordinator.writeDocument('doc', 'kept', 0, call);
-      fill(filler);
-      const writing = (version: number) =>
-        coordinator.writeDocument('doc', 'x'.repeat(100_000), version, call);
-      await expect(writing(1)).rejects.toThrow(StoreRefusedError);
-      await expect(writing(1)).rejects.toThrow('the disk is full');
-      expect(await coordinator.readDocument('doc', call)).toEqual({ version: 1, text: 'kept' });
-      rmSync(filler);
-      expect(await writing(1)).toEqual({ outcome: 'written', version: 2 });
-      await coordinator.close();
+      await program.says(/^end$/);
+      expect(program.lines).toEqual([
+        expect.stringMatching(/^written: StoreRefusedError: .*the disk is full/),
+        'read: {"version":1,"text":"kept"}',
+        'with room: {"outcome":"written","version":2}',
+        'end',
+      ]);
     } finally {
-      execFileSync('umount', ['--lazy', folder]);
+      await program.kill();
     }
   });
-
-  function fill(path: string): void {
-    for (let size = 400; size > 0; size = Math.floor(size / 2)) {
-      try {
-        writeFileSync(path, Buffer.alloc(size * 1024), { flag: 'a' });
-      } catch {
-        // Less, then.
-      }
-    }
-  }
 });
 
 describe('how it is made', () => {

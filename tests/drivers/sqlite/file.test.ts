@@ -91,6 +91,8 @@ describe('a user without the right to write', { timeout: 60_000 }, () => {
         /^StoreMisconfiguredError: .* cannot be used \(EACCES\)\. Give this user/,
       );
     } finally {
+      // Or its owner, who is not root everywhere, could not remove it.
+      chmodSync(folder, 0o700);
       await program.kill();
     }
   });
