@@ -108,7 +108,7 @@ export class Election {
    * - **`signal`** ends a campaign at once. While leading, `stopping` aborts, renewals go on, and the name is given back
    *   when `work` has settled. After `drainMs` the lease is ended instead (`shutdown`, and `lease.signal` aborts); work that
    *   then does not settle within what ttl and `giveUpAfterMs` leave it (a third of the ttl) is left alone, and the call
-   *   rejects with {@link WorkOverdueError}: end the process. Its lease expires, and a lock-delay follows if there is one.
+   *   rejects with {@link WorkOverdueError}: end the process. Its lease expires, and a lock-delay follows if there is one, unless the work stops before.
    *
    * Resolves with what `work` returned after it had been told to stop by `signal` or a close; `undefined` if there was none.
    * Errors of the store are tried again for ever (`campaignFailed`), whatever they are once it has been elected.

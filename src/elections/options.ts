@@ -21,14 +21,15 @@ export interface ElectionOptions extends LeaseTiming {
   readonly preference?: number;
   /**
    * Lock-delay: for so long after this leader's lease was lost and has *expired*, nobody is elected; never after a
-   * release. For work that no fence guards. 0 to 24 h, default 0.
+   * release, nor after `revoked`, `max-hold` or `shutdown` if the work stops before the ttl is over. For work that no
+   * fence guards. 0 to 24 h, default 0.
    */
   readonly graceAfterLossMs?: number;
   /** Ends each term this long after its grant, with reason `max-hold`. Default: no limit. */
   readonly maxHoldMs?: number;
   /**
-   * How long work may go on after it was told to stop. Then its lease is ended (`shutdown`) and left to expire, and
-   * `workOverdue` tells. 0 to 24 h; default: the ttl.
+   * How long work may go on after it was told to stop. Then its lease is ended (`shutdown`), and left to expire unless
+   * the work stops before that; `workOverdue` tells. 0 to 24 h; default: the ttl.
    */
   readonly drainMs?: number;
   /**

@@ -5,6 +5,7 @@ import type {
   ReleaseRequest,
 } from '../coordinators/index.js';
 import { elapsedMs, type Runtime, type Timer, withDeadline } from '../time/index.js';
+import { isEndedByDecision } from './end-reason.js';
 import type { Lease } from './lease.js';
 import { TurnBatch } from './turn-batch.js';
 
@@ -80,8 +81,8 @@ export class Afterlife {
   /** When its record would have expired: {@link letGoNow}; unless a lock-delay has to follow. */
   letGoLater(lease: Lease): void {
     const hasLockDelay = lease.graceAfterLossMs > 0;
-    // A release would end the lock-delay too. Only for an operator it does, and only once the work has stopped.
-    if (hasLockDelay && lease.endReason !== 'revoked') return;
+    // A release would end the lock-delay too. It does where the end was decided, and only once the work has stopped.
+    if (hasLockDelay && !isEndedByDecision(lease.endReason)) return;
     const delayMs = lease.timing.ttlMs - elapsedMs(lease.anchor, this.#runtime.now());
     const end = () => (hasLockDelay ? this.#later.delete(lease) : this.letGoNow(lease));
     const timer = this.#runtime.setTimer(Math.max(0, delayMs), end, { keepsProcessAlive: false });

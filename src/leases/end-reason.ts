@@ -40,6 +40,16 @@ const ownEndReasons = ['revoked', 'stalled', 'max-hold', 'shutdown'] as const sa
 /** Why the holder itself ends a lease whose work may still run. */
 export type OwnEndReason = (typeof ownEndReasons)[number];
 
+const decisions: readonly (EndReason | undefined)[] = ['revoked', 'max-hold', 'shutdown'];
+
+/**
+ * Whether somebody decided that a lost lease is to end, and nothing went wrong: once its work says that it has stopped,
+ * nobody has to wait for a lock-delay. A lease that failed has one, whatever its work says.
+ */
+export function isEndedByDecision(reason: EndReason | undefined): boolean {
+  return decisions.includes(reason);
+}
+
 /** @throws {OptionError} */
 export function validateOwnEndReason(reason: OwnEndReason): void {
   if (ownEndReasons.includes(reason)) return;

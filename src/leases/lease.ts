@@ -56,7 +56,7 @@ export class Lease implements AsyncDisposable {
   /** The fencing token: a safe integer, higher for every later owner of this name. Constant for this lease. */
   readonly term: number;
   readonly timing: ResolvedTiming;
-  /** The lock-delay that follows if the lease is lost. */
+  /** The lock-delay that follows if the lease is lost, and expires. */
   readonly graceAfterLossMs: number;
   readonly #host: LeaseHost;
   #life: LeaseLife;
@@ -144,7 +144,9 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Gives the name back, after the work has stopped. Never throws: a store that cannot be reached lets the name expire.
-   * Resolves at once if the lease had already ended; repeating it returns the first call's promise.
+   * Resolves at once if the lease had already ended: that says its work has stopped, and what is left of it can go, but a
+   * lease with a lock-delay only if it was ended by decision (`revoked`, `max-hold`, `shutdown`). Repeating it returns the
+   * first call's promise.
    */
   release(): Promise<void> {
     if (this.#giveBack !== undefined) return this.#giveBack;

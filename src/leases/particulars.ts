@@ -12,7 +12,8 @@ export interface Particulars {
   /**
    * Lock-delay, for work that no fence guards: for so long after the lease was *lost* and has expired, the store grants
    * the name to nobody. It gives the work of a frozen owner time to stop, and delays every takeover by as much. Whole
-   * milliseconds by the store's clock, 0 to 86,400,000 (24 h); default 0. Never follows a release.
+   * milliseconds by the store's clock, 0 to 86,400,000 (24 h); default 0. Never follows a release; nor `revoked`,
+   * `max-hold` or `shutdown`, if `release` says before the ttl is over that the work has stopped.
    */
   readonly graceAfterLossMs?: number;
   /**

@@ -291,19 +291,22 @@ describe('a leader that is lost', () => {
     expect(c.log).toEqual(['elected']);
   });
 
-  it('is replaced after the longest time to hold, and does not snatch the name back', async () => {
-    const a = candidate('a', { election: { maxHoldMs: 10_000 } });
-    await fixture.runtime.advance(100);
-    const b = candidate('b');
-    await fixture.runtime.advance(9_800);
-    const tryCount = a.calls.get('acquire');
-    await fixture.runtime.advance(500);
-    expect(a.log).toEqual(['elected', 'lost max-hold']);
-    expect(b.log).toEqual(['elected']);
-    expect(a.calls.get('acquire')).toBe(tryCount);
-    await fixture.runtime.advance(10_000);
-    expect(await fixture.candidates()).toEqual(['a waiting', 'b present']);
-  });
+  it.each([0, 20_000])(
+    'is replaced after the longest time to hold, and does not snatch the name back (lock-delay %d ms)',
+    async (graceAfterLossMs) => {
+      const a = candidate('a', { election: { maxHoldMs: 10_000, graceAfterLossMs } });
+      await fixture.runtime.advance(100);
+      const b = candidate('b');
+      await fixture.runtime.advance(9_800);
+      const tryCount = a.calls.get('acquire');
+      await fixture.runtime.advance(500);
+      expect(a.log).toEqual(['elected', 'lost max-hold']);
+      expect(b.log).toEqual(['elected']);
+      expect(a.calls.get('acquire')).toBe(tryCount);
+      await fixture.runtime.advance(10_000);
+      expect(await fixture.candidates()).toEqual(['a waiting', 'b present']);
+    },
+  );
 
   it.each(['revoked', 'stalled', 'shutdown'] as const)(
     'leaves the name to others for a moment if it was %s',

@@ -128,13 +128,25 @@ describe.each(ways)('%s', (_, end, line) => {
     expect(b.log).toEqual(['elected']);
   });
 
-  it('lets the lock-delay follow a lease that it had to end, though the work stops after all', async () => {
+  it('frees the name at once, in spite of a lock-delay, when overdue work stops before its ttl is over', async () => {
     const a = await leader('a', { election: { graceAfterLossMs: 30_000 } });
     const b = await waiter('b');
     void end(a);
     await fixture.runtime.advance(drainMs + 100);
     a.drained();
-    await fixture.runtime.advance(ttlMs + 20_000);
+    await fixture.runtime.advance(250);
+    expect(b.log).toEqual(['elected']);
+    const [term] = await b.election.history();
+    expect(term).toMatchObject({ holderId: 'a', endReason: 'shutdown' });
+  });
+
+  it('lets the lock-delay follow a lease that it had to end, if the work stops too late', async () => {
+    const a = await leader('a', { election: { graceAfterLossMs: 30_000 } });
+    const b = await waiter('b');
+    void end(a);
+    await fixture.runtime.advance(drainMs + ttlMs);
+    a.drained();
+    await fixture.runtime.advance(20_000);
     expect(b.log).toEqual([]);
     await fixture.runtime.advance(11_000);
     expect(b.log).toEqual(['elected']);

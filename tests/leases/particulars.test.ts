@@ -3,6 +3,7 @@ import type { AcquireRequest, ReleaseRequest } from '../../src/coordinators/inde
 import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { OptionError, OutcomeUnknownError } from '../../src/errors/index.js';
 import { type AcquireOptions, Leases } from '../../src/leases/index.js';
+import type { LeaseEvent } from '../../src/leases/machine.js';
 import { createFixture, defined, override } from './fixture.js';
 
 /** A process whose acquire and release requests are kept. */
@@ -164,14 +165,21 @@ describe('a release tells the history why the term ended', () => {
 });
 
 describe('after the loss of a lease with a lock-delay', () => {
-  it.each(['expired', 'max-hold', 'stalled'] as const)(
-    'nothing is released (%s), whatever the work says, so that the lock-delay follows',
-    async (reason) => {
+  const failures: LeaseEvent[] = [
+    { type: 'deadline-passed' },
+    { type: 'not-yours', reason: 'superseded' },
+    { type: 'not-yours', reason: 'vanished' },
+    { type: 'ended', reason: 'stalled' },
+  ];
+
+  it.each([...failures, undefined])(
+    'nothing is released (%j), whatever the work says, so that the lock-delay follows',
+    async (event) => {
       const { leases, runtime, released } = recordingProcess();
       const lease = defined(await leases.acquire('x', { graceAfterLossMs: 5_000 }));
-      if (reason === 'expired') runtime.freeze(25_000);
-      else lease.end(reason);
-      expect(lease.endReason).toBe(reason);
+      if (event === undefined) runtime.freeze(25_000);
+      else lease.apply(event);
+      expect(lease.state).toBe('lost');
       await lease.release();
       await runtime.advance(120_000);
       expect(released).toEqual([]);
@@ -180,14 +188,43 @@ describe('after the loss of a lease with a lock-delay', () => {
     },
   );
 
-  it('an operator goes before it: a revoked lease is released', async () => {
+  it('nothing is released if a renewal failed before its deadline passed', async () => {
     const { leases, runtime, released } = recordingProcess();
     const lease = defined(await leases.acquire('x', { graceAfterLossMs: 5_000 }));
-    lease.end('revoked');
+    lease.apply({ type: 'renewal-failed' });
+    lease.apply({ type: 'deadline-passed' });
+    expect(lease.endReason).toBe('unreachable');
     await lease.release();
-    await runtime.settle();
-    expect(released).toMatchObject([{ name: 'x', reason: 'revoked' }]);
+    await runtime.advance(120_000);
+    expect(released).toEqual([]);
   });
+
+  it.each(['revoked', 'max-hold', 'shutdown'] as const)(
+    'whose end was decided (%s), it is released as soon as its work has stopped',
+    async (reason) => {
+      const { leases, runtime, released } = recordingProcess();
+      const lease = defined(await leases.acquire('x', { graceAfterLossMs: 5_000 }));
+      lease.end(reason);
+      await runtime.advance(lease.timing.ttlMs - 1);
+      expect(released).toEqual([]);
+      await lease.release();
+      await runtime.settle();
+      expect(released).toMatchObject([{ name: 'x', reason }]);
+    },
+  );
+
+  it.each(['revoked', 'max-hold', 'shutdown'] as const)(
+    'whose end was decided (%s), nothing is released before its work has stopped, nor once the ttl is over',
+    async (reason) => {
+      const { leases, runtime, released } = recordingProcess();
+      const lease = defined(await leases.acquire('x', { graceAfterLossMs: 5_000 }));
+      lease.end(reason);
+      await runtime.advance(lease.timing.ttlMs);
+      await lease.release();
+      await runtime.settle();
+      expect(released).toEqual([]);
+    },
+  );
 
   it('a clean release is one: no lock-delay was needed', async () => {
     const { leases, process } = recordingProcess();
