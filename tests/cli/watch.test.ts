@@ -57,6 +57,43 @@ describe('tenure watch', () => {
     ]);
   });
 
+  it('sees the end of a revoked term in time too, on such stores', async () => {
+    const desk = createDesk();
+    const { session, actor } = desk;
+    const term = await actor('replica-1').acquire('payments', { ttlMs: 400 });
+    await session.coordinator.suspend('payments', { by: 'ana', reason: 'INC-12' }, call);
+    const coordinator = override(session.coordinator, { watch: () => () => {} });
+    const watching = watch({ ...session, coordinator }, 'payments', 'text');
+    await desk.runtime.advance(450);
+    await stop(desk, watching);
+    expect(said(desk)).toEqual([
+      `payments  suspended by ana: INC-12; replica-1 may still believe in term ${term}, 0.4 s left`,
+      'payments  suspended by ana: INC-12',
+    ]);
+  });
+
+  it('is unsure of what has run out while no answer comes, and not before', async () => {
+    const desk = createDesk();
+    const { session, runtime, link, actor } = desk;
+    const term = await actor('replica-1').acquire('payments', { ttlMs: 2_000 });
+    const watching = watch(session, 'payments', 'text');
+    await runtime.advance(500);
+    link.hang();
+    await runtime.advance(1_900);
+    expect(said(desk)).toHaveLength(1);
+    await runtime.advance(200);
+    expect(said(desk)).toHaveLength(2);
+    link.heal();
+    await runtime.advance(10_000);
+    await stop(desk, watching);
+    expect(said(desk)).toEqual([
+      `payments  held by replica-1, term ${term}, 2.0 s left`,
+      expect.stringMatching(/^unsure: .*has not answered/),
+      'the store answers again',
+      'payments  free',
+    ]);
+  });
+
   it('tells of a name that is free, and of a group that comes to be', async () => {
     const desk = createDesk();
     const watching = watch(desk.session, 'jobs', 'text');

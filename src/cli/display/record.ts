@@ -4,6 +4,7 @@ import type {
   Revocation,
   SuspendedRecord,
 } from '../../coordinators/index.js';
+import { endsInMs } from '../../coordinators/remaining.js';
 import { sayDuration } from '../duration.js';
 import { visible } from './visible.js';
 
@@ -25,8 +26,8 @@ export function sayRecord(record: LeaseRecord | undefined): string {
 
 /** How long it stays like this if nothing happens; `undefined` if for ever. */
 export function remainingOf(record: LeaseRecord | undefined): number | undefined {
-  if (record === undefined) return undefined;
-  return record.state === 'suspended' ? record.ending?.remainingMs : record.remainingMs;
+  const inMs = record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record);
+  return Number.isFinite(inMs) ? inMs : undefined;
 }
 
 /** How long the present holder has held the name, by the store's clock. */

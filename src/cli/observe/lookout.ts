@@ -1,6 +1,7 @@
 import type { LeaseRecord } from '../../coordinators/index.js';
+import { endsInMs } from '../../coordinators/remaining.js';
 import { isTransient } from '../../errors/index.js';
-import { Backoff } from '../../time/index.js';
+import { Backoff, elapsedMs, type Instant, type Timer } from '../../time/index.js';
 import { Bell } from '../bell.js';
 import { sayRecord } from '../display/record.js';
 import type { Session } from '../session.js';
@@ -9,13 +10,15 @@ import { groupsOf, lookAt, type Sight } from './target.js';
 /** Something that changed, or that nobody can tell any more. */
 export type Change =
   | { readonly kind: 'record'; readonly name: string; readonly record: LeaseRecord | undefined }
-  /** The store did not answer: what was told last may not hold any more. */
-  | { readonly kind: 'unsure'; readonly error: Error }
+  /** The store did not answer, or not in time: what was told last may not hold any more. */
+  | { readonly kind: 'unsure'; readonly why: string }
   /** It answers again; all that stands there follows. */
   | { readonly kind: 'sure' };
 
 /** A wake is only a hint, and some stores wake nobody when a lease expires; so it is looked at least this often. */
 const lookEveryMs = 1_000;
+/** The look that is due when something ends has so long for its answer; then what was told of it is told no longer. */
+const answerWithinMs = 500;
 const afterFailure = { firstMs: 250, limitMs: 5_000 };
 
 /**
@@ -32,13 +35,14 @@ export async function watchChanges(
   const { coordinator, runtime, signal } = session;
   const bell = new Bell(runtime);
   const stopWatching = groupsOf(target).map((group) => coordinator.watch(group, bell.ring));
+  const looks = new Looks(session, target, tell);
   try {
-    const looks = new Looks(session, target, tell);
     while (!signal.aborted) {
       const pauseMs = await looks.next();
       await bell.wait(pauseMs, signal);
     }
   } finally {
+    looks.stop();
     for (const stop of stopWatching) stop();
   }
 }
@@ -51,6 +55,8 @@ class Looks {
   /** `undefined` before the first look. */
   #last: Sight | undefined;
   #isSure = true;
+  /** Fires when what was told has run out, and no answer has come since. */
+  #expiry: Timer | undefined;
 
   constructor(session: Session, target: string | undefined, tell: (change: Change) => void) {
     this.#session = session;
@@ -61,22 +67,46 @@ class Looks {
 
   /** Looks once, tells what is new, and answers how long to pause. */
   async next(): Promise<number> {
+    const { runtime, signal } = this.#session;
+    const askedAt = runtime.now();
     let sight: Sight;
     try {
       sight = await lookAt(this.#session, this.#target);
     } catch (error) {
       return this.#failed(error);
     }
-    if (!this.#session.signal.aborted) this.#compare(sight);
+    if (signal.aborted) return 0;
+    this.#compare(sight);
     this.#backoff.reset();
-    return Math.min(lookEveryMs, untilNextEnd(sight));
+    const endsMs = untilNextEnd(sight);
+    this.#expireAfter(endsMs, askedAt);
+    return Math.min(lookEveryMs, endsMs + 5);
+  }
+
+  stop(): void {
+    this.#expiry?.cancel();
+  }
+
+  /** What the store said is good from when it was asked on, and no longer than it said. */
+  #expireAfter(endsMs: number, askedAt: Instant): void {
+    const { runtime } = this.#session;
+    this.#expiry?.cancel();
+    if (endsMs === Number.POSITIVE_INFINITY) return;
+    const leftMs = Math.max(0, endsMs - elapsedMs(askedAt, runtime.now()));
+    this.#expiry = runtime.setTimer(leftMs + answerWithinMs, () =>
+      this.#doubt('the store has not answered since what it told last ran out'),
+    );
   }
 
   #failed(error: unknown): number {
     if (this.#last === undefined || !isTransient(error)) throw error;
-    if (this.#isSure) this.#tell({ kind: 'unsure', error });
-    this.#isSure = false;
+    this.#doubt(error.message);
     return this.#backoff.nextMs();
+  }
+
+  #doubt(why: string): void {
+    if (this.#isSure) this.#tell({ kind: 'unsure', why });
+    this.#isSure = false;
   }
 
   #compare(sight: Sight): void {
@@ -97,10 +127,10 @@ class Looks {
   }
 }
 
-/** Until the first record ends unless it is renewed, and a little more. */
+/** Until the first of what was seen ends unless it is renewed; infinite if nothing does. */
 function untilNextEnd(sight: Sight): number {
   const ends = [...sight.values()].map((record) =>
-    record === undefined || record.state === 'suspended' ? lookEveryMs : record.remainingMs,
+    record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record),
   );
-  return Math.min(...ends, lookEveryMs) + 5;
+  return Math.min(...ends, Number.POSITIVE_INFINITY);
 }

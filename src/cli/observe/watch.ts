@@ -29,7 +29,7 @@ function sayChange(change: Change, nowMs: number): string {
   const at = sayInstant(nowMs);
   switch (change.kind) {
     case 'unsure':
-      return `${at}  unsure: ${visible(redactSecrets(change.error.message))}`;
+      return `${at}  unsure: ${visible(redactSecrets(change.why))}`;
     case 'sure':
       return `${at}  the store answers again`;
     case 'record': {
@@ -45,7 +45,7 @@ function changeAsJson(change: Change, nowMs: number): string {
   const seenAtMs = Math.round(nowMs);
   switch (change.kind) {
     case 'unsure':
-      return jsonText({ seenAtMs, state: 'unsure', why: redactSecrets(change.error.message) });
+      return jsonText({ seenAtMs, state: 'unsure', why: redactSecrets(change.why) });
     case 'sure':
       return jsonText({ seenAtMs, state: 'sure' });
     case 'record':
