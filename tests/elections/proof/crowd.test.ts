@@ -1,11 +1,17 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { LeasesOptions } from '../../../src/index.js';
 import { type Electorate, on } from '../../support/electorate/electorate.js';
 import { kernelMs } from '../../support/electorate/parent.mjs';
 import { placeNames } from '../../support/electorate/places.js';
 
-/** All of them refresh their places in the queue three times in it, and each time a file is written to the disk. */
+/**
+ * All of them refresh their places in the queue three times in it, one after the other in a file. In memory, where that can
+ * be had: how quick the disk is, is not what this is about.
+ */
 const ttlMs = { Redis: 3_000, SQLite: 6_000 };
+const folder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const crowdCount = 5;
 const crowdSize = 40;
 
@@ -40,7 +46,7 @@ describe.concurrent.each(placeNames)('200 candidates in a few processes on %s', 
         }
         expect(await electorate.violations()).toEqual([]);
       },
-      { limitMs: 85_000 },
+      { limitMs: 85_000, folder },
     ),
     90_000,
   );

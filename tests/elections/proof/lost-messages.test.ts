@@ -5,8 +5,9 @@ import {
   endScript,
   renewScript,
 } from '../../../src/coordinators/redis/scripts/index.js';
+import type { LeasesOptions } from '../../../src/index.js';
 import type { CandidateProcess, Death } from '../../support/electorate/candidate.js';
-import { type Electorate, on, onFile, ttlMs } from '../../support/electorate/electorate.js';
+import { type Electorate, on, onFile } from '../../support/electorate/electorate.js';
 import { holdRequests, swallowReply, swallowRequest } from '../../support/electorate/requests.js';
 
 /*
@@ -14,12 +15,15 @@ import { holdRequests, swallowReply, swallowRequest } from '../../support/electo
  * a request is a function call, nothing can get lost on the way; what comes nearest is said in each title.
  */
 
+/** For a leader that is to outlast a fault: long after the first failure of a renewal it has not given up. */
+const patient = { ttlMs: 6_000, renewEveryMs: 1_000, attemptTimeoutMs: 400 };
+
 /** Two candidates, of whom `a` leads behind a proxy and `b` waits. */
-async function proxied(electorate: Electorate) {
+async function proxied(electorate: Electorate, leases: LeasesOptions = {}) {
   const { proxy, url } = await electorate.proxy();
-  const a = await electorate.standing('a', { url });
+  const a = await electorate.standing('a', { url, leases });
   const { term } = await electorate.leaderAfter(0, [a]);
-  const b = await electorate.standing('b');
+  const b = await electorate.standing('b', { leases: patient });
   await electorate.untilWaiting(1);
   return { proxy, a, b, term };
 }
@@ -47,7 +51,7 @@ describe.concurrent('one renewal that gets lost', { timeout: 60_000 }, () => {
   it(
     'on Redis: puts the leader in doubt, and its term survives',
     on('Redis', async (electorate) => {
-      const { proxy, a, term } = await proxied(electorate);
+      const { proxy, a, term } = await proxied(electorate, patient);
       await swallowRequest(proxy, renewScript);
       await expectSurvival(electorate, a, term);
     }),
@@ -56,7 +60,7 @@ describe.concurrent('one renewal that gets lost', { timeout: 60_000 }, () => {
   it(
     'on SQLite, where one can only find the file locked for too long: the same',
     onFile(async (electorate, file) => {
-      const a = await electorate.standing('a');
+      const a = await electorate.standing('a', { leases: patient });
       const { term } = await electorate.leaderAfter(0, [a]);
       const unlock = await file.lock();
       await a.heard('renewalFailed');
@@ -72,11 +76,11 @@ describe.concurrent('an answer that gets lost on Redis', { timeout: 60_000 }, ()
     on('Redis', async (electorate) => {
       const { proxy, url } = await electorate.proxy();
       const lost = swallowReply(proxy, acquireScript);
-      const a = await electorate.standing('a', { url });
+      const a = await electorate.standing('a', { url, leases: patient });
       await lost;
       const lostAtMs = performance.now();
       const { term } = await electorate.leaderAfter(0, [a]);
-      expect(performance.now() - lostAtMs).toBeLessThan(ttlMs);
+      expect(performance.now() - lostAtMs).toBeLessThan(patient.ttlMs);
       const [unseen, seen] = await termsOf(electorate);
       expect(unseen).toMatchObject({ holderId: 'a', endReason: 'abandoned' });
       expect(seen).toMatchObject({ holderId: 'a', term, endReason: undefined });
@@ -89,7 +93,7 @@ describe.concurrent('an answer that gets lost on Redis', { timeout: 60_000 }, ()
   it(
     'to a renewal, which was executed: puts the leader in doubt, and its term survives',
     on('Redis', async (electorate) => {
-      const { proxy, a, term } = await proxied(electorate);
+      const { proxy, a, term } = await proxied(electorate, patient);
       await swallowReply(proxy, renewScript);
       await expectSurvival(electorate, a, term);
     }),
@@ -184,22 +188,41 @@ describe.concurrent('an answer that gets lost on SQLite, where only a process ca
 describe.concurrent('requests that are delivered when somebody else leads', {
   timeout: 60_000,
 }, () => {
-  /** The successor's record before and after is the same but for its renewals. */
+  /** As it says who holds the name since when, and when that was last renewed. */
+  async function recordOf(electorate: Electorate) {
+    const record = await electorate.record();
+    if (record?.state !== 'held') expect.fail('the successor leads');
+    const { holder, term, leaseId, renewedAtMs } = record;
+    return { whose: { wire: holder.wire, term, leaseId }, renewedAtMs };
+  }
+
+  /** What was under way is delivered, and when its sender is heard of again, it has been there. */
   async function expectUntouched(
     electorate: Electorate,
     former: CandidateProcess,
-    deliver: () => unknown,
-  ): Promise<void> {
-    const before = await electorate.record();
-    if (before?.state !== 'held') expect.fail('the successor leads');
-    await deliver();
-    // It is heard of again, so what it had sent before has been there.
+    deliver: () => void,
+  ) {
+    const before = await recordOf(electorate);
+    deliver();
     await electorate.untilWaiting(1);
-    const { holder, term, leaseId } = before;
-    expect(await electorate.record()).toMatchObject({ state: 'held', term, leaseId });
-    expect((await electorate.record()) ?? {}).toMatchObject({ holder: { wire: holder.wire } });
+    const after = await recordOf(electorate);
+    expect(after.whose).toEqual(before.whose);
     expect(former.story.all('elected')).toHaveLength(1);
     expect(await electorate.violations()).toEqual([]);
+    return after.renewedAtMs - before.renewedAtMs;
+  }
+
+  /** The same while the successor, which is stopped, renews nothing: so nobody does. */
+  async function expectUnrenewed(
+    electorate: Electorate,
+    { former, successor }: Readonly<Record<'former' | 'successor', CandidateProcess>>,
+    deliver: () => void,
+  ) {
+    successor.signal('SIGSTOP');
+    const renewedMs = await expectUntouched(electorate, former, deliver);
+    // It is told from what is left of the lease, by a clock of whole milliseconds.
+    expect(Math.abs(renewedMs)).toBeLessThan(3);
+    successor.signal('SIGCONT');
   }
 
   it(
@@ -209,7 +232,7 @@ describe.concurrent('requests that are delivered when somebody else leads', {
       await holdRequests(proxy, renewScript);
       const { term: later } = await electorate.leaderAfter(term, [b]);
       expect(await a.heard('lost')).toMatchObject({ term, reason: 'unreachable' });
-      await expectUntouched(electorate, a, () => proxy.heal());
+      await expectUnrenewed(electorate, { former: a, successor: b }, () => proxy.heal());
       expect(await b.state()).toMatchObject({ state: 'held', term: later });
     }),
   );
@@ -223,7 +246,7 @@ describe.concurrent('requests that are delivered when somebody else leads', {
       await held;
       const { term: later } = await electorate.leaderAfter(term, [b]);
       expect(await resigned).toBe(true);
-      await expectUntouched(electorate, a, () => proxy.heal());
+      await expectUnrenewed(electorate, { former: a, successor: b }, () => proxy.heal());
       expect(await b.state()).toMatchObject({ state: 'held', term: later });
     }),
   );

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { inject } from 'vitest';
@@ -35,6 +36,8 @@ export const takeoverMs = ttlMs + renewEveryMs + 2_000;
 export interface ElectorateOptions {
   /** A Redis of the test's own. Default: the one that all tests share. */
   readonly redisUrl?: string;
+  /** Where the folder of a SQLite file is made. Default: the system's temporary folder. */
+  readonly folder?: string;
   /** `false`: the resource accepts every write. */
   readonly isFenced?: boolean;
 }
@@ -63,7 +66,8 @@ export class Electorate {
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
 
   constructor(placeName: PlaceName, options: ElectorateOptions = {}) {
-    this.place = openPlace(placeName, options.redisUrl ?? inject('redisUrl'));
+    const { redisUrl = inject('redisUrl'), folder = tmpdir() } = options;
+    this.place = openPlace(placeName, redisUrl, folder);
     this.resource = new GuardedResource(options.isFenced ?? true);
     this.coordinator = this.place.connect(this.namespace);
     this.#delay.enable();

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Coordinator } from '../../../src/coordinators/index.js';
@@ -25,8 +24,8 @@ export interface Place {
   close(): Promise<void>;
 }
 
-export function openPlace(name: PlaceName, redisUrl: string): Place {
-  return name === 'Redis' ? new RedisPlace(redisUrl) : new SqlitePlace();
+export function openPlace(name: PlaceName, redisUrl: string, folder: string): Place {
+  return name === 'Redis' ? new RedisPlace(redisUrl) : new SqlitePlace(folder);
 }
 
 class RedisPlace implements Place {
@@ -69,11 +68,13 @@ function keyOf(namespace: string, name: string): string {
 export class SqlitePlace implements Place {
   readonly name = 'SQLite';
   readonly url: string;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'tenure-electorate-'));
-  readonly #path = join(this.#folder, 'tenure.db');
+  readonly #folder: string;
+  readonly #path: string;
   readonly #open = new Set<SqliteDatabase>();
 
-  constructor() {
+  constructor(parentFolder: string) {
+    this.#folder = mkdtempSync(join(parentFolder, 'tenure-electorate-'));
+    this.#path = join(this.#folder, 'tenure.db');
     this.url = `sqlite:${this.#path}`;
   }
 

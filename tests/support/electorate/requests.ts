@@ -46,14 +46,18 @@ export function swallowReply(proxy: FaultProxy, script: RedisScript): Promise<vo
   });
 }
 
-/** Holds everything on the way to the server until the proxy heals. Resolves when a run of the script is among it. */
+/** From the next run of the script on, holds everything on the way to the server until the proxy heals. */
 export function holdRequests(proxy: FaultProxy, script: RedisScript): Promise<void> {
   return new Promise((resolve) => {
+    let isHolding = false;
     proxy.up.set({
       kind: 'judge',
       fateOf(bytes) {
-        if (carries(bytes, script)) resolve();
-        return 'hold';
+        if (!isHolding && carries(bytes, script)) {
+          isHolding = true;
+          resolve();
+        }
+        return isHolding ? 'hold' : 'none';
       },
     });
   });

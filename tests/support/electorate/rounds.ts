@@ -136,9 +136,8 @@ class Rounds {
   async #kill({ term }: Leader, killed: readonly CandidateProcess[]): Promise<Leader> {
     const atMs = kernelMs();
     await Promise.all(killed.map((process) => process.kill()));
-    const next = this.#next(term, atMs);
     await Promise.all(killed.map(({ id }) => this.#seat(id)));
-    return await next;
+    return await this.#next(term, atMs);
   }
 
   async #freeze({ process, term }: Leader, others: readonly CandidateProcess[]): Promise<Leader> {
