@@ -253,9 +253,34 @@ describe('the Redis coordinator keeps', () => {
       expect(await redis.admin.get(`${tag}:suspended`)).toBe('x');
     });
 
-    it('a suspension that is no text of ours: it is one none the less', async () => {
-      await redis.admin.hset(`${tag}:suspended`, 'job', 'because');
-      expect(await redis.acquire('job')).toMatchObject({ outcome: 'corrupt' });
+    it.each([
+      'because',
+      '2|1700000000000|["ops","maintenance"]',
+      '1|1700000000000|["ops","maintenance"]|more',
+      '1|1700000000000|["ops"]',
+      '1|1700000000000|["ops",5]',
+      '1|1700000000000|["ops"',
+      '1|soon|["ops","maintenance"]',
+      '1|1700000000000|',
+    ])(
+      'a suspension that is no text of ours, such as %s: it is one none the less',
+      async (text) => {
+        await redis.admin.hset(`${tag}:suspended`, 'job', text);
+        const left = expect.objectContaining({
+          ...corrupt,
+          message: expect.stringMatching(/"job"/),
+        });
+        await expect(redis.coordinator.suspend('job', operator, call)).rejects.toEqual(left);
+        await expect(redis.coordinator.resume('job', operator, call)).rejects.toEqual(left);
+        expect(await redis.acquire('job')).toMatchObject({ outcome: 'corrupt' });
+        expect(await redis.admin.hget(`${tag}:suspended`, 'job')).toBe(text);
+        expect(await lines('job')).not.toContainEqual(expect.stringContaining('resume'));
+      },
+    );
+
+    it('a suspension whose words need escapes is ours', async () => {
+      const reason = 'a "second" | thought \u2028 \\ ä';
+      await redis.coordinator.suspend('job', { by: 'ops', reason }, call);
       expect(await redis.coordinator.resume('job', operator, call)).toBe(true);
       await redis.take('job');
     });

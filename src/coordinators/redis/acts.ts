@@ -5,7 +5,7 @@ import type { HistoryEntry } from '../history.js';
 import { validateName } from '../names.js';
 import type { LeaseRecord } from '../record.js';
 import { checkAct, checkRevocation, checkTimeout } from '../requests.js';
-import { badHistory, badSuspensions } from './answers.js';
+import { badHistory, badSuspension, badSuspensions } from './answers.js';
 import { whole } from './arguments.js';
 import { parseLine } from './history.js';
 import type { RedisKeys } from './keys.js';
@@ -46,7 +46,7 @@ export class RedisActs {
       checkTimeout(call),
     );
     const record = standsAt(name, reply);
-    if (record === undefined) throw badSuspensions();
+    if (record === undefined) throw badSuspension(name);
     return record;
   }
 
@@ -58,6 +58,7 @@ export class RedisActs {
     const { connection } = this.#session;
     const reply = await connection.run(resumeScript, keys, args, checkTimeout(call));
     if (reply === 'corrupt') throw badSuspensions();
+    if (reply === 'foreign') throw badSuspension(name);
     return reply === 1;
   }
 

@@ -120,3 +120,9 @@ export function badSuspensions(): RecordCorruptError {
     'what stands in the place of the suspended names (the key ":suspended") is no such table, so nobody is granted anything. Somebody else wrote it; remove it there.',
   );
 }
+
+export function badSuspension(name: string): RecordCorruptError {
+  return new RecordCorruptError(
+    `what stands for "${name}" in the table of suspended names (the key ":suspended") is no suspension that this version knows. It was left alone, and the name is granted to nobody: resume it with what wrote it, or remove that field there.`,
+  );
+}

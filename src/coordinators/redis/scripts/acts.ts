@@ -102,10 +102,11 @@ return { number(now), record.text or '', record.remaining or -1, suspension }
  *
  * - KEYS: the suspensions; the lease; its history; its queue; its table of candidates. ARGV: words; name; wake channel; the
  *   beginning of the channels of calls.
- * - Returns 1, or 0 if the name was not suspended; or `corrupt` if the suspensions are of another type.
+ * - Returns 1, or 0 if the name was not suspended; or `corrupt` if the suspensions are of another type, `foreign` if this
+ *   one is no text of ours.
  * - Clock: the server's, for the history.
- * - Keeps true: a term that was revoked keeps its deadline, its lock-delay and its successor. If the name is free now, the
- *   first of the queue are called, if it is reserved, its successor.
+ * - Keeps true: what is not ours stays, and the name suspended; a term that was revoked keeps its deadline, its lock-delay
+ *   and its successor. If the name is free now, the first of the queue are called, if it is reserved, its successor.
  */
 export const resumeScript = defineScript(
   'resume',
@@ -115,6 +116,9 @@ local words, name, callPrefix = ARGV[2], ARGV[3], ARGV[5]
 local suspension = pcall('HGET', KEYS[1], name)
 if isForeign(suspension) then return 'corrupt' end
 if not suspension then return 0 end
+-- Words are a list of two texts; without their escapes, neither holds a quote.
+local theirs = string.gsub(string.match(suspension, '^1|%d+|([^|]*)$') or '', '\\\\.', '')
+if not string.find(theirs, '^%s*%[%s*"[^"]*"%s*,%s*"[^"]*"%s*%]%s*$') then return 'foreign' end
 noteAct(KEYS[3], 'resume', words, '')
 call('HDEL', KEYS[1], name)
 pcall('PUBLISH', ARGV[4], name)
