@@ -25,7 +25,9 @@ export interface ElectionOptions extends LeaseTiming {
    * fence guards. 0 to 24 h, default 0.
    */
   readonly graceAfterLossMs?: number;
-  /** Ends each term this long after its grant, with reason `max-hold`. Default: no limit. */
+  /**
+   * Ends each term this long after its grant, with reason `max-hold`. At least twice `attemptTimeoutMs`; default: no limit.
+   */
   readonly maxHoldMs?: number;
   /**
    * How long work may go on after it was told to stop. Then its lease is ended (`shutdown`), and left to expire unless
@@ -77,7 +79,7 @@ export function resolveElectionOptions(
   return {
     name,
     timing,
-    acquire: { ...ownTiming(options), ...particulars(options, metadata) },
+    acquire: { ...ownTiming(options), ...particulars(options, metadata, timing) },
     metadata,
     eligible,
     preference: checkPreference(preference),
@@ -87,13 +89,18 @@ export function resolveElectionOptions(
   };
 }
 
-function particulars({ graceAfterLossMs, maxHoldMs }: ElectionOptions, metadata: string) {
-  return particularsOf({
+function particulars(
+  { graceAfterLossMs, maxHoldMs }: ElectionOptions,
+  metadata: string,
+  timing: ResolvedTiming,
+) {
+  const options = {
     metadata,
     keepHistory: true,
     ...(graceAfterLossMs !== undefined && { graceAfterLossMs }),
     ...(maxHoldMs !== undefined && { maxHoldMs }),
-  });
+  };
+  return particularsOf(options, timing);
 }
 
 /** Only what was given: leases of the usual timing are asked for and renewed together. */

@@ -37,7 +37,10 @@ export interface AcquisitionOptions {
   readonly adopt: (grant: LeaseGrant) => Lease | TenureError;
 }
 
-type Answer = AcquireOutcome | 'too-slow';
+/** Why a name has no answer that can be used: the store took too long, or longer than `maxHoldMs` allows. */
+type Lateness = 'too-slow' | 'past-max-hold';
+
+type Answer = AcquireOutcome | Lateness;
 
 /** How often a grant that arrives past its own deadline is tried again before the store counts as too slow. */
 const slowGrantTries = 3;
@@ -83,13 +86,19 @@ export class Acquisition {
     const ready = this.#options.ready(timing);
     if (ready !== undefined) await ready;
     const outcomes = new Map<string, AcquireOutcome>();
+    const late = new Map<string, Lateness>();
     let pending = wanted;
     for (let round = 0; pending.length > 0 && round < slowGrantTries; round++) {
       const answers = await this.#attempt(pending, timing);
-      for (const [name, answer] of answers) if (answer !== 'too-slow') outcomes.set(name, answer);
+      for (const [name, answer] of answers) {
+        if (typeof answer === 'string') late.set(name, answer);
+        else outcomes.set(name, answer);
+      }
       pending = pending.filter(({ name }) => !outcomes.has(name));
     }
-    return wanted.map((one) => outcomes.get(one.name) ?? failed(tooSlow(one, timing)));
+    return wanted.map(
+      (one) => outcomes.get(one.name) ?? failed(tooLate(one, timing, late.get(one.name))),
+    );
   }
 
   async #attempt(wanted: readonly Wanted[], timing: ResolvedTiming): Promise<Map<string, Answer>> {
@@ -135,16 +144,19 @@ export class Acquisition {
   }
 
   #granted(grant: LeaseGrant): Answer {
-    const adopted = this.#isPast(grant) ? 'too-slow' : this.#options.adopt(grant);
-    if (adopted !== 'too-slow' && !(adopted instanceof Error))
+    const adopted = this.#lateness(grant) ?? this.#options.adopt(grant);
+    if (typeof adopted !== 'string' && !(adopted instanceof Error))
       return { outcome: 'granted', lease: adopted };
     const { wanted, holder, term, timing } = grant;
     this.#giveBack([{ name: wanted.name, holder, term }], timing);
-    return adopted === 'too-slow' ? adopted : failed(adopted);
+    return typeof adopted === 'string' ? adopted : failed(adopted);
   }
 
-  #isPast({ sentAt, timing, wanted }: LeaseGrant): boolean {
-    return elapsedMs(sentAt, this.#options.runtime.now()) >= longestHoldMs(wanted, timing);
+  /** `undefined`: the grant is in time. */
+  #lateness({ sentAt, timing, wanted }: LeaseGrant): Lateness | undefined {
+    const tookMs = elapsedMs(sentAt, this.#options.runtime.now());
+    if (tookMs >= timing.giveUpAfterMs) return 'too-slow';
+    return tookMs >= (wanted.maxHoldMs ?? Number.POSITIVE_INFINITY) ? 'past-max-hold' : undefined;
   }
 
   /** They may have been granted, or still be. In the background, since nobody here will use them. */
@@ -173,11 +185,6 @@ function requested({ name, above, metadata, graceAfterLossMs, keepHistory }: Wan
   };
 }
 
-/** Without a renewal. */
-function longestHoldMs({ maxHoldMs }: Wanted, { giveUpAfterMs }: ResolvedTiming): number {
-  return Math.min(giveUpAfterMs, maxHoldMs ?? giveUpAfterMs);
-}
-
 function failed(error: TenureError): AcquireOutcome {
   return { outcome: 'failed', error };
 }
@@ -188,10 +195,17 @@ function corrupt(name: string, detail: string): RecordCorruptError {
   );
 }
 
-function tooSlow(wanted: Wanted, timing: ResolvedTiming): UnreachableError {
-  const givenUpMs = Math.round(longestHoldMs(wanted, timing));
-  const limits = `request limit ${Math.round(timing.attemptTimeoutMs)} ms, lease given up after ${givenUpMs} ms`;
+function tooLate(
+  { name, maxHoldMs = 0 }: Wanted,
+  { attemptTimeoutMs, giveUpAfterMs }: ResolvedTiming,
+  lateness: Lateness | undefined,
+): UnreachableError {
+  const [limit, option] =
+    lateness === 'past-max-hold'
+      ? [`maxHoldMs ${Math.round(maxHoldMs)} ms`, 'maxHoldMs']
+      : [`lease given up after ${Math.round(giveUpAfterMs)} ms`, 'ttlMs'];
+  const limits = `request limit ${Math.round(attemptTimeoutMs)} ms, ${limit}`;
   return new UnreachableError(
-    `the store answered too late for "${wanted.name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ttlMs or find out what slows the store.`,
+    `the store answered too late for "${name}" ${slowGrantTries} times (${limits}). Nothing is held; choose a larger ${option} or find out what slows the store.`,
   );
 }

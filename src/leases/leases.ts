@@ -133,8 +133,7 @@ export class Leases implements AsyncDisposable {
     requireWaitOptions(options);
     options.signal?.throwIfAborted();
     if ((options.waitMs ?? 0) > 0) {
-      const timing = refineTiming(this.timing, options, this.coordinator.promises);
-      return this.#waits.run(name, options, timing);
+      return this.#waits.run(name, options, this.#timingOf(options));
     }
     const lease = await this.#tryOne(name, options);
     if (options.signal?.aborted) await lease?.release();
@@ -154,10 +153,11 @@ export class Leases implements AsyncDisposable {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     requireArray('names', names, 'pass a list of names');
     for (const name of names) validateName(name);
-    const particulars = particularsOf(options);
+    const timing = this.#timingOf(options);
+    const particulars = particularsOf(options, timing);
     return this.#acquisition.many(
       names.map((name) => ({ name, ...particulars })),
-      refineTiming(this.timing, options, this.coordinator.promises),
+      timing,
     );
   }
 
@@ -241,11 +241,12 @@ export class Leases implements AsyncDisposable {
   async #acquireOne(name: string, options: AcquireOptions): Promise<AcquireOutcome> {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     validateName(name);
-    const wanted = { name, ...particularsOf(options) };
-    return this.#acquisition.one(
-      wanted,
-      refineTiming(this.timing, options, this.coordinator.promises),
-    );
+    const timing = this.#timingOf(options);
+    return this.#acquisition.one({ name, ...particularsOf(options, timing) }, timing);
+  }
+
+  #timingOf(options: AcquireOptions): ResolvedTiming {
+    return refineTiming(this.timing, requireObject('options', options), this.coordinator.promises);
   }
 
   /** After a wait, one read decides: the record is there, and it is this holder's, in this term. */

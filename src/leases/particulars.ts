@@ -1,7 +1,7 @@
 import { longestTtlMs, validateMetadata, validateTerm } from '../coordinators/index.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
-import type { LeaseTiming } from './options.js';
+import type { LeaseTiming, ResolvedTiming } from './options.js';
 
 /** What one acquisition asks for, beside its timing. */
 export interface Particulars {
@@ -18,7 +18,8 @@ export interface Particulars {
   readonly graceAfterLossMs?: number;
   /**
    * Ends the lease (reason `max-hold`) this long after it was acquired, however well it is renewed. Milliseconds
-   * (monotonic, suspend included), counted from the request; default: no limit.
+   * (monotonic, suspend included), counted from the request; at least twice `attemptTimeoutMs`, which is what being granted
+   * may take. Default: no limit.
    */
   readonly maxHoldMs?: number;
   /** Keep this term in the name's history, and wake watchers when it begins. Default `false`. */
@@ -33,7 +34,7 @@ export interface Wanted extends Particulars {
 }
 
 /** @throws {OptionError} for what a store would refuse, together with everything that travels along. */
-export function particularsOf(options: AcquireOptions): Particulars {
+export function particularsOf(options: AcquireOptions, timing: ResolvedTiming): Particulars {
   const { above, metadata, graceAfterLossMs, maxHoldMs, keepHistory } = requireObject(
     'options',
     options,
@@ -45,7 +46,7 @@ export function particularsOf(options: AcquireOptions): Particulars {
   if (above !== undefined) validateTerm(above, 'above');
   if (metadata !== undefined) validateMetadata(metadata);
   if (graceAfterLossMs !== undefined) validateGrace(graceAfterLossMs);
-  if (maxHoldMs !== undefined) validateMaxHold(maxHoldMs);
+  if (maxHoldMs !== undefined) validateMaxHold(maxHoldMs, timing);
   if (keepHistory !== undefined) validateKeepHistory(keepHistory);
   return {
     ...(above !== undefined && { above }),
@@ -67,10 +68,15 @@ function validateGrace(graceAfterLossMs: number): void {
   throw new OptionError('graceAfterLossMs', graceAfterLossMs, 'is out of range', remedy);
 }
 
-function validateMaxHold(maxHoldMs: number): void {
-  if (typeof maxHoldMs === 'number' && Number.isFinite(maxHoldMs) && maxHoldMs > 0) return;
-  const remedy = 'use a positive number of milliseconds, or leave it out for no limit';
-  throw new OptionError('maxHoldMs', maxHoldMs, 'is not a duration', remedy);
+function validateMaxHold(maxHoldMs: number, { attemptTimeoutMs }: ResolvedTiming): void {
+  const shortestMs = 2 * attemptTimeoutMs;
+  const isDuration = typeof maxHoldMs === 'number' && Number.isFinite(maxHoldMs) && maxHoldMs > 0;
+  if (isDuration && maxHoldMs >= shortestMs) return;
+  const problem = isDuration
+    ? `is over before a lease may be granted, at an attemptTimeoutMs of ${Math.round(attemptTimeoutMs)} ms`
+    : 'is not a duration';
+  const remedy = `use at least ${Math.ceil(shortestMs)} milliseconds, which is twice attemptTimeoutMs, or leave it out for no limit`;
+  throw new OptionError('maxHoldMs', maxHoldMs, problem, remedy);
 }
 
 function validateKeepHistory(keepHistory: boolean): void {

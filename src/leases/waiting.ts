@@ -31,6 +31,8 @@ export class Waiting implements QueueListener {
   readonly #options: WaitingOptions;
   readonly #backoff: Backoff;
   #enrollment: Enrollment | undefined;
+  /** The first try had no answer: not at once again. */
+  #enrollInMs = 0;
   /** When to try again; `undefined`: when something is heard. */
   #turn: { readonly from: Instant; readonly afterMs: number } | undefined;
   /** In the queue; `undefined`: not known. */
@@ -57,6 +59,11 @@ export class Waiting implements QueueListener {
       while (lease === undefined) {
         const leftMs = waitMs - elapsedMs(startedAt, runtime.now());
         if (leftMs <= 0) return this.#giveUp();
+        if (this.#enrollInMs > 0) {
+          await this.#sleep(Math.min(leftMs, this.#enrollInMs));
+          this.#enrollInMs = 0;
+          continue;
+        }
         this.#enrollment ??= enroll(this);
         await this.#sleep(Math.min(leftMs, this.#turnInMs()));
         if (this.#turnInMs() <= 0) lease = await this.#try(true);
@@ -110,9 +117,10 @@ export class Waiting implements QueueListener {
 
   /** Looks again before it tries again: the queue alone asks a store that is in trouble. */
   #retry(): number {
-    // Whoever does not stand in the queue yet will at once, and looks by that.
-    const retryInMs = this.#enrollment === undefined ? 0 : this.#backoff.nextMs();
-    this.#enrollment?.hurry(retryInMs);
+    const retryInMs = this.#backoff.nextMs();
+    // Whoever does not stand in the queue yet will then, and looks by that.
+    if (this.#enrollment === undefined) this.#enrollInMs = retryInMs;
+    else this.#enrollment.hurry(retryInMs);
     return retryInMs;
   }
 

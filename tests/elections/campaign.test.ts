@@ -286,6 +286,8 @@ describe('elections', () => {
     ['graceAfterLossMs', { graceAfterLossMs: -1 }],
     ['graceAfterLossMs', { graceAfterLossMs: 86_400_001 }],
     ['maxHoldMs', { maxHoldMs: 0 }],
+    ['maxHoldMs', { maxHoldMs: 999 }],
+    ['maxHoldMs', { ttlMs: 60_000, maxHoldMs: 9_999 }],
     ['drainMs', { drainMs: Number.NaN }],
     ['firstPauseMs', { firstPauseMs: 0 }],
     ['longestPauseMs', { firstPauseMs: 10, longestPauseMs: 9 }],

@@ -91,20 +91,41 @@ describe('a lease with a longest time', () => {
     expect(await process('b').leases.acquire('payments')).toBeDefined();
   });
 
-  it('is never returned when it would be over already', async () => {
+  it.each([
+    [5_000, /maxHoldMs 5000 ms\).*larger maxHoldMs/],
+    [20_000, /given up after 20000 ms\).*larger ttlMs/],
+  ])('is never returned when it would be over already, after %d ms', async (tookMs, message) => {
     const { store, runtime, inner } = recordingProcess();
     const coordinator = override(inner, {
       acquire: async (requests, call) => {
         const results = await inner.acquire(requests, call);
-        runtime.freeze(1_000);
+        runtime.freeze(tookMs);
         return results;
       },
     });
     const leases = new Leases(coordinator, { id: 'b', runtime });
-    const options = { maxHoldMs: 1_000 };
-    await expect(leases.acquire('payments', options)).rejects.toThrow(/given up after 1000 ms/);
+    const options = { maxHoldMs: 5_000 };
+    await expect(leases.acquire('payments', options)).rejects.toThrow(message);
     await runtime.settle();
     expect(store.records.get('payments')).toBeUndefined();
+  });
+});
+
+describe('a longest time that is over before a lease may be granted', () => {
+  it('is refused, for one, for many and while waiting', async () => {
+    const { leases, acquired } = recordingProcess();
+    const refusal = {
+      option: 'maxHoldMs',
+      message: expect.stringMatching(/attemptTimeoutMs of 2500 ms .*at least 5000 milliseconds/),
+    };
+    for (const call of [
+      leases.acquire('x', { maxHoldMs: 4_999 }),
+      leases.acquire('x', { maxHoldMs: 4_999, waitMs: 10 }),
+      leases.acquireMany(['x'], { maxHoldMs: 4_999 }),
+    ])
+      await expect(call).rejects.toMatchObject(refusal);
+    expect(acquired).toEqual([]);
+    expect(await leases.acquire('x', { maxHoldMs: 4_999, ttlMs: 6_000 })).toBeDefined();
   });
 });
 

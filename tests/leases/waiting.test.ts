@@ -569,3 +569,22 @@ describe('closing while waiting', () => {
     expect(wait.error).toMatchObject({ code: 'TENURE_CLOSED' });
   });
 });
+
+describe('a first try that has no answer', () => {
+  it('is not repeated at once, nor is the queue entered before the pause that was told', async () => {
+    const fixture = new QueueFixture();
+    const { leases, link } = fixture.process('a', { ttlMs: 6_000 });
+    const pauses: number[] = [];
+    link.disturb('request', 'drop', { operation: 'acquire', count: 1 });
+    const onRetry = (_: unknown, retryInMs: number) => pauses.push(retryInMs);
+    const waiting = leases.acquire('payments', { waitMs: 60_000, onRetry });
+    while (pauses.length === 0) await fixture.runtime.advance(1);
+    const [pauseMs = 0] = pauses;
+    expect(pauseMs).toBeGreaterThan(50);
+    await fixture.runtime.advance(pauseMs - 1);
+    expect([fixture.countOf('acquire'), fixture.countOf('enroll')]).toEqual([1, 0]);
+    expect(await fixture.runtime.advanceUntil(waiting)).toBeDefined();
+    expect(pauses).toHaveLength(1);
+    await fixture.runtime.advanceUntil(leases.close());
+  });
+});
