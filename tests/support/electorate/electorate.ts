@@ -22,7 +22,7 @@ import { GuardedResource } from './resource.js';
 ensureBuilt();
 
 export const election = 'payments';
-export const ttlMs = 2_400;
+export const ttlMs = 3_000;
 export const renewEveryMs = ttlMs / 4;
 /** Patient, for a busy machine: a renewal may fail, and be heard of here, long before the lease is given up. */
 export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: ttlMs / 8 };
