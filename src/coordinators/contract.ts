@@ -29,9 +29,10 @@ export interface Coordinator {
   readonly promises: CoordinatorPromises;
   /**
    * How another thread of this process makes a coordinator of the same namespace of the same store, with a connection of
-   * its own; absent if it cannot (a memory store, or a client that was passed in). Holds credentials: never log it.
+   * its own; absent if it cannot (a memory store, or a client that was passed in). Holds credentials: never log it, and
+   * let it be no enumerable property, so that it is not in what is printed or serialized of a coordinator.
    */
-  readonly recipe?: CoordinatorRecipe;
+  readonly recipe?: CoordinatorRecipe | undefined;
 
   /**
    * Grants each name that is free, expired, or reserved for this holder's id.

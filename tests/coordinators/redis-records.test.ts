@@ -1,5 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { historyCount } from '../../src/coordinators/history.js';
+import { Elections } from '../../src/elections/index.js';
+import { Leases } from '../../src/leases/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { ann, bob, call, dayMs, operator, RedisFixture, tag } from './redis-fixture.js';
 
@@ -293,6 +296,22 @@ describe('the Redis coordinator keeps', () => {
     await redis.admin.config('SET', 'maxmemory', '0');
     expect(await redis.coordinator.history('job', call)).toEqual([]);
     await redis.take('job');
+  });
+
+  it('its credentials to itself, whoever prints it, or leases and elections made of it', async () => {
+    const coordinator = redisCoordinator('redis://ops:hunter2@127.0.0.1:1');
+    const leases = new Leases(coordinator);
+    const elections = new Elections(leases);
+    expect(JSON.stringify(coordinator.recipe)).toContain('hunter2');
+    for (const one of [coordinator, leases, elections, elections.election('job')]) {
+      for (const showHidden of [false, true])
+        expect(inspect(one, { depth: Infinity, showHidden })).not.toMatch(/hunter2/);
+      expect(JSON.stringify(one)).not.toMatch(/hunter2/);
+      expect(Object.keys(one)).not.toContain('recipe');
+    }
+    await elections.close();
+    await leases.close();
+    await coordinator.close();
   });
 
   it('its recipe, if it was made from a URL: what another thread needs to make the same', async () => {

@@ -98,7 +98,7 @@ export function redisCoordinator(
 
 class SingleRedisCoordinator implements RedisCoordinator {
   readonly promises = redisPromises;
-  readonly recipe?: CoordinatorRecipe;
+  readonly #recipe: CoordinatorRecipe | undefined;
   readonly #keys: RedisKeys;
   readonly #renewals: RenewalLocator;
   readonly #session: RedisSession;
@@ -128,7 +128,12 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#acts = new RedisActs(this.#session, this.#keys);
     this.#documents = new RedisDocuments(this.#session, this.#keys);
     if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)
-      this.recipe = recipeOf(String(urlOrClient), namespace, connectTimeoutMs);
+      this.#recipe = recipeOf(String(urlOrClient), namespace, connectTimeoutMs);
+  }
+
+  /** No property of its own: it holds the credentials, and whoever prints a coordinator must not print those. */
+  get recipe(): CoordinatorRecipe | undefined {
+    return this.#recipe;
   }
 
   on<Name extends keyof RedisCoordinatorEvents>(

@@ -123,7 +123,7 @@ export function sqliteCoordinator(
 
 class FileCoordinator implements SqliteCoordinator {
   readonly promises = sqlitePromises;
-  readonly recipe?: CoordinatorRecipe;
+  readonly #recipe: CoordinatorRecipe | undefined;
   readonly #namespace: string;
   readonly #session: SqliteSession;
   readonly #waking: Waking;
@@ -148,7 +148,12 @@ class FileCoordinator implements SqliteCoordinator {
     });
     this.#waking = new Waking(this.#session, namespace, runtime);
     const canBeRepeated = Object.values(ofTests).every((one) => one === undefined);
-    if (canBeRepeated) this.recipe = recipeOf(path, { namespace, createDirectory });
+    if (canBeRepeated) this.#recipe = recipeOf(path, { namespace, createDirectory });
+  }
+
+  /** No property of its own: it holds the credentials, and whoever prints a coordinator must not print those. */
+  get recipe(): CoordinatorRecipe | undefined {
+    return this.#recipe;
   }
 
   on<Name extends keyof SqliteCoordinatorEvents>(

@@ -19,7 +19,7 @@ const coordinator = STORE.startsWith('sqlite:')
   ? sqliteCoordinator(STORE, { namespace })
   : redisCoordinator(STORE, { namespace });
 const recipe = { ...coordinator.recipe, ...JSON.parse(process.env.RECIPE ?? '{}') };
-const leases = new Leases(Object.assign(coordinator, { recipe }), {
+const leases = new Leases(Object.defineProperty(coordinator, 'recipe', { value: recipe }), {
   id: 'holder',
   renewFrom: 'thread',
   ...JSON.parse(OPTIONS),
