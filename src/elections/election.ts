@@ -4,6 +4,7 @@ import { OptionError } from '../errors/index.js';
 import type { EventSource } from '../events/index.js';
 import type { EndReason, Lease, Leases } from '../leases/index.js';
 import { validateHandoff } from '../leases/options.js';
+import { requireWaitOptions } from '../leases/waits.js';
 import { Announcer } from './announcer.js';
 import { Candidacy } from './candidacy.js';
 import { type ElectionCandidate, withLeader } from './candidates.js';
@@ -31,7 +32,7 @@ export interface ElectionRevocation extends Act {
   readonly term?: number;
   /** The holder id that alone may be elected next. */
   readonly to?: string;
-  /** For how long after the term has ended. 1 ms to 24 h; default the ttl. */
+  /** For how long after the term has ended. Only with `to`. 1 ms to 24 h; default the ttl. */
   readonly reserveMs?: number;
 }
 
@@ -85,13 +86,15 @@ export class Election {
    *
    * One campaign at a time. What is repeated meanwhile because the store gave no answer is told by `campaignFailed`.
    *
-   * @throws {OptionError} if this process is not eligible. {@link CampaignUnderWayError} while another campaign or `lead`
+   * @throws {OptionError} for a `waitMs` below 0 or a `signal` that is none, and if this process is not eligible.
+   * {@link CampaignUnderWayError} while another campaign or `lead`
    * is under way, this process leads, or work of an earlier term still runs. {@link StoreMisconfiguredError},
    * {@link RecordCorruptError}; the last error of the store if `waitMs` passed without an answer. {@link ClosedError}
    * after a close, or if one ends it. Or `signal`'s reason: nothing is held or left behind then.
    */
   async campaign(options: CampaignOptions = {}): Promise<Lease | undefined> {
-    const { waitMs = Number.POSITIVE_INFINITY, signal } = requireStopOptions(options);
+    requireWaitOptions(options);
+    const { waitMs = Number.POSITIVE_INFINITY, signal } = options;
     signal?.throwIfAborted();
     return this.#candidacy.campaign(waitMs, signal);
   }
@@ -209,18 +212,17 @@ export class Election {
    * its `revocation`, or whatever was there instead. @throws as {@link suspend}.
    */
   async revoke(revocation: ElectionRevocation): Promise<LeaseRecord | undefined> {
-    const {
-      by,
-      reason,
-      term,
-      to,
-      reserveMs = this.#options.timing.ttlMs,
-    } = requireObject('revocation', revocation);
+    const { by, reason, term, to, reserveMs } = requireObject('revocation', revocation);
+    const { ttlMs } = this.#options.timing;
+    if (to === undefined && reserveMs !== undefined) {
+      const remedy = 'name in "to" for whom, or leave it out';
+      throw new OptionError('reserveMs', reserveMs, 'reserves the name for nobody', remedy);
+    }
     const request = {
       by,
       reason,
       ...(term !== undefined && { term }),
-      ...(to !== undefined && { to, reserveMs }),
+      ...(to !== undefined && { to, reserveMs: reserveMs === undefined ? ttlMs : reserveMs }),
     };
     return this.#leases.coordinator.revoke(this.name, request, this.#call);
   }

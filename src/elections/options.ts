@@ -69,13 +69,9 @@ export function resolveElectionOptions(
     throw new OptionError('eligible', eligible, 'is neither true nor false', 'use one of them');
   const timing = refineTiming(base, options, promises);
   const metadata = metadataText(options.metadata);
-  const firstPauseMs = duration(
-    'firstPauseMs',
-    options.firstPauseMs ?? defaultPauses.firstPauseMs,
-    1,
-  );
-  const longestPauseMs =
-    options.longestPauseMs ?? Math.max(defaultPauses.longestPauseMs, firstPauseMs);
+  const { drainMs = timing.ttlMs, firstPauseMs = defaultPauses.firstPauseMs } = options;
+  duration('firstPauseMs', firstPauseMs, 1);
+  const { longestPauseMs = Math.max(defaultPauses.longestPauseMs, firstPauseMs) } = options;
   return {
     name,
     timing,
@@ -83,7 +79,7 @@ export function resolveElectionOptions(
     metadata,
     eligible,
     preference: checkPreference(preference),
-    drainMs: duration('drainMs', options.drainMs ?? timing.ttlMs, 0),
+    drainMs: duration('drainMs', drainMs, 0),
     firstPauseMs,
     longestPauseMs: duration('longestPauseMs', longestPauseMs, firstPauseMs),
   };

@@ -76,11 +76,11 @@ export class Leases implements AsyncDisposable {
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
   constructor(coordinator: Coordinator, options: LeasesOptions = {}) {
     requireCoordinator(coordinator);
-    requireObject('options', options);
+    const { id = defaultHolderId() } = requireObject('options', options);
     this.coordinator = coordinator;
     this.runtime = requireRuntime(options.runtime);
     this.timing = grantedTiming(options, coordinator.promises);
-    this.holder = Holder.create(options.id ?? defaultHolderId(), this.runtime);
+    this.holder = Holder.create(id, this.runtime);
     this.#afterlife = new Afterlife(this.runtime, coordinator);
     this.#acquisition = new Acquisition({
       runtime: this.runtime,

@@ -32,7 +32,8 @@ const marginMs = 10;
 
 /** Fills in the defaults and checks every relation; nothing is corrected silently. @throws {OptionError} */
 export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
-  const ttlMs = duration('ttlMs', timing.ttlMs ?? defaultTtlMs);
+  const { ttlMs = defaultTtlMs } = timing;
+  duration('ttlMs', ttlMs);
   if (!Number.isInteger(ttlMs) || ttlMs < 100 || ttlMs > longestTtlMs) {
     throw new OptionError(
       'ttlMs',
@@ -41,7 +42,8 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
       'use a whole number from 100 to 86400000',
     );
   }
-  const renewEveryMs = duration('renewEveryMs', timing.renewEveryMs ?? ttlMs / 3);
+  const { renewEveryMs = ttlMs / 3 } = timing;
+  duration('renewEveryMs', renewEveryMs);
   if (renewEveryMs * 3 > ttlMs * (1 + Number.EPSILON)) {
     throw new OptionError(
       'renewEveryMs',
@@ -50,7 +52,8 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
       `use at most ${Math.floor(ttlMs / 3)} ms, or a ttlMs of at least ${Math.ceil(renewEveryMs * 3)}`,
     );
   }
-  const giveUpAfterMs = duration('giveUpAfterMs', timing.giveUpAfterMs ?? (ttlMs * 2) / 3);
+  const { giveUpAfterMs = (ttlMs * 2) / 3, attemptTimeoutMs = renewEveryMs / 4 } = timing;
+  duration('giveUpAfterMs', giveUpAfterMs);
   const latestMs = latestGiveUpMs(ttlMs);
   if (giveUpAfterMs > latestMs || giveUpAfterMs <= renewEveryMs) {
     throw new OptionError(
@@ -62,10 +65,7 @@ export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
       `use more than renewEveryMs (${Math.floor(renewEveryMs)}) and at most ${Math.floor(latestMs)} ms`,
     );
   }
-  const attemptTimeoutMs = duration(
-    'attemptTimeoutMs',
-    timing.attemptTimeoutMs ?? renewEveryMs / 4,
-  );
+  duration('attemptTimeoutMs', attemptTimeoutMs);
   const longestAttemptMs = (giveUpAfterMs - renewEveryMs) / 2;
   if (attemptTimeoutMs > longestAttemptMs) {
     throw new OptionError(
@@ -110,7 +110,8 @@ export function refineTiming(
   { ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs }: LeaseTiming,
   promises: CoordinatorPromises,
 ): ResolvedTiming {
-  if ((ttlMs ?? renewEveryMs ?? giveUpAfterMs ?? attemptTimeoutMs) === undefined) return base;
+  const asked = [ttlMs, renewEveryMs, giveUpAfterMs, attemptTimeoutMs];
+  if (asked.every((one) => one === undefined)) return base;
   const own = {
     ...(ttlMs === undefined ? base : { ttlMs }),
     ...(renewEveryMs !== undefined && { renewEveryMs }),
@@ -120,8 +121,8 @@ export function refineTiming(
   return grantedTiming(own, promises);
 }
 
-function duration(option: string, value: number): number {
-  if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
+function duration(option: string, value: number): void {
+  if (typeof value === 'number' && Number.isFinite(value) && value > 0) return;
   throw new OptionError(
     option,
     value,

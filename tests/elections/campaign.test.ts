@@ -271,6 +271,11 @@ describe('two live processes with one id', () => {
   });
 });
 
+const nullable = [
+  ...['ttlMs', 'renewEveryMs', 'giveUpAfterMs', 'attemptTimeoutMs', 'eligible', 'preference'],
+  ...['graceAfterLossMs', 'maxHoldMs', 'drainMs', 'firstPauseMs', 'longestPauseMs'],
+];
+
 describe('elections', () => {
   it('are one object per name, made once with its options', () => {
     const { elections, election } = fixture.process('a');
@@ -294,6 +299,7 @@ describe('elections', () => {
     ['ttlMs', { ttlMs: 50 }],
     ['renewEveryMs', { renewEveryMs: 5_000 }],
     ['metadata', { metadata: 5n }],
+    ...nullable.map((option): [string, object] => [option, { [option]: null }]),
   ])('refuse a wrong %s at once, by name and with a remedy', (option, options) => {
     const { elections } = fixture.process('a');
     let error: unknown;
@@ -313,7 +319,11 @@ describe('elections', () => {
     expect(() => new Elections(untyped({}))).toThrow(/^leases is not a Leases/);
     expect(() => election.observe(untyped({ signal: 1 }))).toThrow(/^signal /);
     for (const call of [
-      () => election.campaign(untyped({ waitMs: 'long' })),
+      ...['5', true, {}, [], null, -1, Number.NEGATIVE_INFINITY, Number.NaN, 10n].map(
+        (waitMs) => () => election.campaign(untyped({ waitMs })),
+      ),
+      () => election.revoke({ by: 'x', reason: 'y', reserveMs: 5 }),
+      () => election.revoke({ by: 'x', reason: 'y', to: 'b', reserveMs: untyped(null) }),
       () => election.campaign(untyped(null)),
       () => election.campaign(untyped({ signal: {} })),
       () => election.lead(untyped(undefined)),

@@ -14,6 +14,11 @@ const methods = [
   ...['readDocument', 'writeDocument', 'close', 'promises'],
 ];
 
+const acquireOptions = [
+  ...['ttlMs', 'renewEveryMs', 'giveUpAfterMs', 'attemptTimeoutMs', 'waitMs', 'preference'],
+  ...['above', 'metadata', 'graceAfterLossMs', 'maxHoldMs', 'keepHistory', 'onQueued', 'onRetry'],
+];
+
 describe('a wrong collaborator or null', () => {
   it.each(methods)('is refused at construction: a coordinator without %s', async (missing) => {
     const half = override(memoryCoordinator(), { [missing]: undefined });
@@ -37,6 +42,13 @@ describe('a wrong collaborator or null', () => {
       'runtime',
       () => new Leases(memoryCoordinator(), untyped({ runtime: null })),
     ],
+    ...['id', 'ttlMs', 'renewEveryMs', 'giveUpAfterMs', 'attemptTimeoutMs'].map(
+      (option): [string, string, () => unknown] => [
+        `${option} of null`,
+        option,
+        () => new Leases(memoryCoordinator(), untyped({ [option]: null })),
+      ],
+    ),
     ['an id of 30000', 'id', () => new Leases(memoryCoordinator(), untyped({ id: 30_000 }))],
     [
       'memory options of null',
@@ -72,6 +84,14 @@ describe('a wrong collaborator or null', () => {
       (leases) => leases.acquire('x', untyped({ waitMs: 5, signal: {} })),
     ],
     ['an id', 'id', (leases) => leases.acquire('x', untyped({ id: 30_000 }))],
+    ...acquireOptions.flatMap((option): [string, string, (leases: Leases) => unknown][] => [
+      [`${option} of null`, option, (leases) => leases.acquire('x', untyped({ [option]: null }))],
+      [
+        `${option} of null while waiting`,
+        option,
+        (leases) => leases.acquire('x', untyped({ waitMs: 5, [option]: null })),
+      ],
+    ]),
     [
       'a number for metadata',
       'metadata',

@@ -71,7 +71,7 @@ export function resolveRenewal(
     const remedy = "leave runtime out, or use renewFrom: 'main'";
     throw new OptionError('renewFrom', renewFrom, 'needs the real clocks', remedy);
   }
-  const stallLimitMs = options.stallLimitMs ?? defaultStallLimitMs(timing);
+  const { stallLimitMs = defaultStallLimitMs(timing) } = options;
   checkStallLimit(stallLimitMs);
   const settings = { recipe: requireRecipe(coordinator), stallLimitMs, onStall };
   checkTiming(timing, settings);
