@@ -41,19 +41,22 @@ export type NobodyLeadership = { readonly state: 'nobody' } & (
 export interface UnsureLeadership {
   readonly state: 'unsure';
   /**
-   * `unreachable`: the store gave no answer. `outdated`: its last answer is too old to go by. `term-fell`: it answers with
-   * a lower term than it did before, so it has lost data.
+   * `unreachable`: the store gave no answer. `corrupt`: it answers with something that is no record, which somebody else
+   * wrote under the name. `outdated`: its last answer is too old to go by. `term-fell`: it answers with a lower term than
+   * it did before, so it has lost data.
    */
-  readonly because: 'unreachable' | 'outdated' | 'term-fell';
+  readonly because: ReadFailure | 'outdated' | 'term-fell';
   /** The last that was known, which may be wrong by now. */
   readonly last: SureLeadership | undefined;
 }
 
+export type ReadFailure = 'unreachable' | 'corrupt';
+
 export interface Knowledge {
   /** The last answer and when it was asked for: the store's validity began then or later. */
   readonly answer: Answer | undefined;
-  /** Reads have failed since. */
-  readonly isFailing: boolean;
+  /** How reads have failed since; `undefined`: they have not. */
+  readonly failure: ReadFailure | undefined;
   /** The highest term that was ever seen, in whatever state. */
   readonly highestTerm: number;
   readonly last: SureLeadership | undefined;
@@ -70,7 +73,7 @@ interface Answer {
 
 export const nothingKnown: Knowledge = {
   answer: undefined,
-  isFailing: false,
+  failure: undefined,
   highestTerm: 0,
   last: undefined,
 };
@@ -97,26 +100,24 @@ export function learn(
       validForMs: closedForMs ?? asked.staleAfterMs,
       isOpen: closedForMs === undefined,
     },
-    isFailing: false,
+    failure: undefined,
     highestTerm: Math.max(knowledge.highestTerm, term ?? 0),
     last: leadership === 'term-fell' ? knowledge.last : leadership,
   };
 }
 
-/** The store has not answered. */
-export function fail(knowledge: Knowledge): Knowledge {
-  return { ...knowledge, isFailing: true };
+/** The store has not answered, or with something that is no record. */
+export function fail(knowledge: Knowledge, failure: ReadFailure): Knowledge {
+  return { ...knowledge, failure };
 }
 
 /** What may be said at `now`; `undefined` before the first read has ended. */
 export function look(knowledge: Knowledge, now: Instant): Leadership | undefined {
-  const { answer, isFailing, last } = knowledge;
-  if (answer === undefined)
-    return isFailing ? { state: 'unsure', because: 'unreachable', last } : undefined;
-  if (answer.isOpen && isFailing) return { state: 'unsure', because: 'unreachable', last };
-  if (validForMs(knowledge, now) <= 0) {
-    return { state: 'unsure', because: isFailing ? 'unreachable' : 'outdated', last };
-  }
+  const { answer, failure, last } = knowledge;
+  if (answer === undefined) return failure && { state: 'unsure', because: failure, last };
+  if (answer.isOpen && failure) return { state: 'unsure', because: failure, last };
+  if (validForMs(knowledge, now) <= 0)
+    return { state: 'unsure', because: failure ?? 'outdated', last };
   if (answer.leadership === 'term-fell') return { state: 'unsure', because: 'term-fell', last };
   return answer.leadership;
 }

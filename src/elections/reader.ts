@@ -1,6 +1,6 @@
 import { groupOf } from '../coordinators/index.js';
 import { endsInMs } from '../coordinators/remaining.js';
-import { ClosedError } from '../errors/index.js';
+import { ClosedError, RecordCorruptError } from '../errors/index.js';
 import { Emitter, type Unsubscribe } from '../events/index.js';
 import type { Leases } from '../leases/index.js';
 import { Backoff, sleep, type Timer, withDeadline } from '../time/index.js';
@@ -12,6 +12,7 @@ import {
   learn,
   look,
   nothingKnown,
+  type ReadFailure,
   validForMs,
 } from './observation.js';
 import type { Presence } from './presence.js';
@@ -171,7 +172,7 @@ class Run {
     } catch (error) {
       if (this.#isStopped) return 0;
       if (error instanceof ClosedError) this.#listener.closed(error);
-      else this.#listener.learned(fail);
+      else this.#listener.learned((knowledge) => fail(knowledge, failureBy(error)));
       return this.#backoff.nextMs();
     }
   }
@@ -183,4 +184,8 @@ class Run {
     const inMs = validForMs(knowledge, runtime.now());
     this.#expiry = runtime.setTimer(inMs, () => this.#listener.outdated());
   }
+}
+
+function failureBy(error: unknown): ReadFailure {
+  return error instanceof RecordCorruptError ? 'corrupt' : 'unreachable';
 }

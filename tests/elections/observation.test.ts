@@ -111,8 +111,10 @@ describe('what an observer knows', () => {
       { state: 'lock-delay', name: 'payments', term: 3, remainingMs: 5_000 },
     ]);
     for (const knowledge of [led, delayed]) {
-      expect(look(fail(knowledge), at(5_099))).toEqual(look(knowledge, at(5_099)));
-      expect(look(fail(knowledge), at(5_100))).toMatchObject({ because: 'unreachable' });
+      expect(look(fail(knowledge, 'unreachable'), at(5_099))).toEqual(look(knowledge, at(5_099)));
+      expect(look(fail(knowledge, 'unreachable'), at(5_100))).toMatchObject({
+        because: 'unreachable',
+      });
     }
   });
 
@@ -126,7 +128,7 @@ describe('what an observer knows', () => {
       const knowledge = learned([0, record]);
       const last = look(knowledge, at(2_999));
       expect(last).toMatchObject({ state: 'nobody' });
-      expect(look(fail(knowledge), at(1))).toEqual({
+      expect(look(fail(knowledge, 'unreachable'), at(1))).toEqual({
         state: 'unsure',
         because: 'unreachable',
         last,
@@ -135,9 +137,17 @@ describe('what an observer knows', () => {
     },
   );
 
+  it('says that something foreign stands there, where the store did answer', () => {
+    const unsure = { state: 'unsure', because: 'corrupt' };
+    expect(look(fail(nothingKnown, 'corrupt'), at(0))).toMatchObject(unsure);
+    expect(look(fail(learned([0, undefined]), 'corrupt'), at(1))).toMatchObject(unsure);
+    expect(look(fail(led, 'corrupt'), at(5_099))).toMatchObject({ state: 'led' });
+    expect(look(fail(led, 'corrupt'), at(5_100))).toMatchObject(unsure);
+  });
+
   it('says that it is unsure when not even the first read succeeds', () => {
     const unsure = { state: 'unsure', because: 'unreachable', last: undefined };
-    expect(look(fail(nothingKnown), at(0))).toEqual(unsure);
+    expect(look(fail(nothingKnown, 'unreachable'), at(0))).toEqual(unsure);
   });
 
   it('never lets a term fall: a store that answers with a lower one has lost data', () => {
@@ -180,7 +190,7 @@ describe('what an observer knows', () => {
     expect(said && isSame(look(learned([0, held(7)]), at(1)), said)).toBe(true);
     const changed = look(learned([0, held(7, { metadata: '1' })]), at(1));
     expect(changed && isSame(said, changed)).toBe(false);
-    const unsure = look(fail(nothingKnown), at(0));
+    const unsure = look(fail(nothingKnown, 'unreachable'), at(0));
     const outdated = look(led, at(9_000));
     expect(outdated && isSame(unsure, outdated)).toBe(true);
   });

@@ -126,6 +126,13 @@ describe('observing', () => {
     ]);
   });
 
+  it('says that something foreign stands there, not that the store is unreachable', async () => {
+    fixture.store.overwriteRecord(name, 'somebody else wrote this');
+    const seen = observe(fixture.process('o'));
+    await fixture.runtime.advance(100);
+    expect(seen).toEqual(['unsure: corrupt']);
+  });
+
   it('tells a suspension with who did it and why, and whom it may still have to stop', async () => {
     const a = fixture.process('a');
     lead(a);
