@@ -52,7 +52,7 @@ export class MemoryCaller {
       };
       const giveUp = (why: string) => settle(() => reject(this.#unknown(operation, why)));
       const timer = runtime.setTimer(timeoutMs, () =>
-        giveUp(`no answer came within ${timeoutMs} ms`),
+        giveUp(`no answer came within ${Math.round(timeoutMs)} ms`),
       );
       this.#giveUps.add(giveUp);
       const wasSent = link.carry({ direction: 'request', operation }, () => {
@@ -147,7 +147,7 @@ export class MemoryCaller {
   #tooLate(operation: string, lateMs: number): StoreRefusedError {
     return new StoreRefusedError(
       tooLateCode,
-      `${operation} reached the ${this.#options.what} ${lateMs} ms after its deadline and was not executed. Allow it more time.`,
+      `${operation} reached the ${this.#options.what} ${Math.round(lateMs)} ms after its deadline and was not executed. Allow it more time.`,
     );
   }
 }

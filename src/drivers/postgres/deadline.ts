@@ -3,7 +3,7 @@ import type { Runtime } from '../../time/index.js';
 /** No answer came in time. What that means depends on what was asked: see `classifyPostgresError`. */
 export class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`);
+    super(`no answer within ${Math.round(timeoutMs)} ms`);
     this.name = 'NoAnswerError';
   }
 }

@@ -57,7 +57,9 @@ export class Link {
     const abort = () => link.end('it was closed here');
     signal.addEventListener('abort', abort);
     link.onEnd(() => signal.removeEventListener('abort', abort));
-    const timer = runtime.setTimer(timeoutMs, () => link.end(`no answer within ${timeoutMs} ms`));
+    const timer = runtime.setTimer(timeoutMs, () =>
+      link.end(`no answer within ${Math.round(timeoutMs)} ms`),
+    );
     try {
       await link.#connect(signal);
     } finally {

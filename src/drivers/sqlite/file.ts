@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  lstatSync,
   mkdirSync,
   openSync,
   type Stats,
@@ -41,7 +42,7 @@ export function prepareFile(path: string, options: FileOptions): string | undefi
     requireFolder(folder);
     requireLocalFileSystem(folder, options.statFileSystem);
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) createPrivately(path);
+    if (stats === undefined) create(path);
     else requireWritableFile(path, stats);
     return stats === undefined ? undefined : warningAbout(path, stats);
   });
@@ -61,6 +62,15 @@ function requireWritableFile(path: string, stats: Stats): void {
   if (!stats.isFile())
     throw new StoreMisconfiguredError(`${path} is not a file. Choose another path.`);
   accessSync(path, constants.R_OK | constants.W_OK);
+}
+
+function create(path: string): void {
+  // A new file is made under this name itself, never at the far end of a link.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new StoreMisconfiguredError(
+      `${path} is a symbolic link to a file that does not exist. Give the path of the file itself, which is then made, or mend the link.`,
+    );
+  createPrivately(path);
 }
 
 function createPrivately(path: string): void {

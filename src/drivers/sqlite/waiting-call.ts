@@ -72,7 +72,7 @@ export class WaitingCall {
   /** At the deadline, or after it: it was not executed, and will not be. */
   giveUp(): void {
     const { operation, path, timeoutMs } = this.#options;
-    const was = `${operation} was not executed within ${timeoutMs} ms`;
+    const was = `${operation} was not executed within ${Math.round(timeoutMs)} ms`;
     this.reject(
       new UnreachableError(
         this.#hasMetLock && this.failure === undefined

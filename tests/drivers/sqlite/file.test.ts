@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { identifyFile, isSameFile, prepareFile } from '../../../src/drivers/sqlite/file.js';
 import { StoreMisconfiguredError } from '../../../src/errors/index.js';
@@ -46,6 +46,11 @@ describe('the file', () => {
 
   it.each([
     ['a folder', (path: string) => mkdirSync(path), 'is not a file'],
+    [
+      'a link to nothing',
+      (path: string) => symlinkSync(join(dirname(path), 'gone.db'), path),
+      'x.db is a symbolic link to a file that does not exist',
+    ],
     ['a circle of links', (path: string) => symlinkSync(path, path), 'ELOOP'],
   ])('is refused if %s is in its place', (_, make, words) => {
     const path = join(newFolder(), 'x.db');
