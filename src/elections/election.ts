@@ -90,7 +90,9 @@ export class Election {
    * {@link CampaignUnderWayError} while another campaign or `lead`
    * is under way, this process leads, or work of an earlier term still runs. {@link StoreMisconfiguredError},
    * {@link RecordCorruptError}; the last error of the store if `waitMs` passed without an answer. {@link ClosedError}
-   * after a close, or if one ends it. Or `signal`'s reason: nothing is held or left behind then.
+   * after a close, or if one ends it. Or `signal`'s reason: nothing is held or left behind then, so it comes when the
+   * request under way and the withdrawal have been answered, or their limits are over (twice `attemptTimeoutMs` at most: 5 s
+   * with the default ttl).
    */
   async campaign(options: CampaignOptions = {}): Promise<Lease | undefined> {
     requireWaitOptions(options);
@@ -108,7 +110,8 @@ export class Election {
    *   `unreachable` is followed by a short pause too.
    * - **One work at a time.** After a loss, the next campaign begins when `work` has settled. If it has not `drainMs` after
    *   it was told to stop, `workOverdue` tells.
-   * - **`signal`** ends a campaign at once. While leading, `stopping` aborts, renewals go on, and the name is given back
+   * - **`signal`** ends a pause at once, and a campaign when the request under way and the withdrawal have been answered, or
+   *   their limits are over: up to twice `attemptTimeoutMs` at a store that does not answer. While leading, `stopping` aborts, renewals go on, and the name is given back
    *   when `work` has settled. After `drainMs` the lease is ended instead (`shutdown`, and `lease.signal` aborts); work that
    *   then does not settle within what ttl and `giveUpAfterMs` leave it (a third of the ttl) is left alone, and the call
    *   rejects with {@link WorkOverdueError}: end the process. Its lease expires, and a lock-delay follows if there is one, unless the work stops before.
@@ -157,7 +160,8 @@ export class Election {
    * As {@link resign}, but the name is kept for the holder id `to` during `reserveMs` (1 ms to 24 h; default the ttl).
    * Whether `to` is alive is not asked: see {@link candidates}. If it is not, the reservation ends by itself.
    *
-   * `true` if the store confirmed it. A handoff goes before a resignation that still drains; of two to different ids the
+   * `true` if the store confirmed it. If it did not, the lease has ended all the same: `resigned` and its end reason say
+   * `handed-off`, the history what the store knows, such as `revoked` by a suspension meanwhile. A handoff goes before a resignation that still drains; of two to different ids the
    * first stands, and the second gets `false`.
    *
    * @throws {OptionError} for an id or a duration that is none, or this process's own id; it goes on leading.

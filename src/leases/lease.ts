@@ -162,7 +162,8 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Gives the name to the holder id `to`, after the work has stopped: nobody else may acquire it during `reserveMs`
-   * (1 ms to 24 h; default: the ttl). `false` if the lease had ended or the store did not confirm.
+   * (1 ms to 24 h; default: the ttl). `false` if the lease had ended or the store did not confirm;
+   * of the latter, `endReason` says `handed-off` none the less, and the history what the store knows (`revoked`, say).
    *
    * @throws {OptionError} for an id or a duration that is none; the lease goes on. Never throws otherwise.
    */

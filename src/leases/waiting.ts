@@ -74,7 +74,7 @@ export class Waiting implements QueueListener {
     }
   }
 
-  /** The wait is over at once, and rejects with `reason`. */
+  /** The wait is over as soon as no try is under way, and rejects with `reason`. */
   end(reason: unknown): void {
     this.#ended ??= { reason };
     this.#alarm.abort();

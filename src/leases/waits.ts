@@ -13,7 +13,10 @@ import { Waiting } from './waiting.js';
 export interface WaitOptions extends AcquireOptions {
   /** How long to wait for a name that is held, in milliseconds; `Infinity` waits until `signal` aborts. Default 0. */
   readonly waitMs?: number;
-  /** Ends the wait: the call rejects with the signal's reason and leaves nothing behind. */
+  /**
+   * Ends the wait: the call rejects with the signal's reason and leaves nothing behind. It waits for the request under way,
+   * at most twice `attemptTimeoutMs` (5 s with the default ttl) at a store that does not answer.
+   */
   readonly signal?: AbortSignal;
   /**
    * Among those who wait for the name, who prefers most is called first, and among equals who has waited longest.
