@@ -43,9 +43,9 @@ function nextCommand(command: string, status: number, addresses: readonly string
     case exitStatus.outputLost:
       return 'make room, or send the output elsewhere';
     case exitStatus.misconfigured:
-      return `correct the settings, then tenure ${command} again`;
+      return 'correct the settings, then the same command again';
     case exitStatus.unavailable:
-      return addresses.map(probeOf).join(` &&\n${besideLabel}`) || `tenure ${command}`;
+      return addresses.map(probeOf).join(` &&\n${besideLabel}`) || 'the same command again';
     default:
       return 'report this with the lines above';
   }

@@ -1,6 +1,7 @@
 import type { CallOptions, Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import { type Runtime, realRuntime } from '../time/index.js';
+import { commandWriter, type WriteCommand } from './next-command.js';
 import type { RunCommand } from './run.js';
 import { type Flags, resolveSettings } from './settings/index.js';
 import { memoryUrl } from './store-url.js';
@@ -17,6 +18,8 @@ export interface Session {
   /** Where the names are, for people: never with a password. */
   readonly address: string;
   readonly namespace: string;
+  /** Writes a command to run next, for people, on this store. */
+  readonly write: WriteCommand;
 }
 
 /** How long one request to the store may take. */
@@ -51,6 +54,7 @@ export function runOnStore(
         signal,
         address,
         namespace: namespace.value,
+        write: commandWriter(flags),
       });
     } finally {
       await coordinator.close();

@@ -1,3 +1,4 @@
+import { commandWriter } from '../../src/cli/next-command.js';
 import type { Session } from '../../src/cli/session.js';
 import type { Terminal } from '../../src/cli/terminal.js';
 import { Holder } from '../../src/coordinators/index.js';
@@ -143,6 +144,7 @@ export function createDesk(): Desk {
     signal: stopping.signal,
     address: 'redis://store.example:6379',
     namespace: 'default',
+    write: commandWriter({ url: 'redis://ops:secret@store.example:6379' }),
   };
   return {
     session,

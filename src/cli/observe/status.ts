@@ -32,14 +32,14 @@ function printJson({ terminal, address, namespace }: Session, sight: Sight): voi
 }
 
 function printText(
-  { terminal, address, namespace }: Session,
+  { terminal, address, namespace, write }: Session,
   sight: Sight,
   format: StatusFormat,
 ): void {
   if (sight.size === 0) {
     terminal.note(`nothing stands in the root group of namespace ${visible(namespace)}`);
     terminal.note(`  at:   ${visible(address)}`);
-    terminal.note('  next: tenure status GROUP, for names such as GROUP/NAME');
+    terminal.note(`  next: ${write(['status'], 'GROUP')}, for names such as GROUP/NAME`);
     return;
   }
   const isWide = format === 'wide';

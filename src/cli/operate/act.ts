@@ -1,4 +1,5 @@
 import type { CallOptions, Candidate, Coordinator, LeaseRecord } from '../../coordinators/index.js';
+import type { WriteCommand } from '../next-command.js';
 
 /** What an operator's command found. */
 export interface Situation {
@@ -43,7 +44,7 @@ export interface OperatorAct {
   readonly reason: string;
   /** Whether a person has to agree before. */
   readonly needsConsent: boolean;
-  plan(situation: Situation): Plan;
+  plan(situation: Situation, write: WriteCommand): Plan;
   /**
    * Asks the store to do it in the situation that was shown: to that term and no other. Answers with what stands there then,
    * where the store tells.

@@ -23,7 +23,7 @@ export async function operate(
   options: OperateOptions,
 ): Promise<number> {
   const before = await look(session, act.name);
-  const plan = act.plan(before);
+  const plan = act.plan(before, session.write);
   showPlan(session, act, before, plan);
   const started = session.runtime.now();
   const conclude = (verdict: Verdict | undefined, record: LeaseRecord | undefined) =>
@@ -93,7 +93,7 @@ async function untilSeen(
     return await awaitEffect(session, act, before, deadline);
   } catch (error) {
     session.terminal.note(
-      `the ${act.verb} of ${visible(act.name)} stands; what comes of it: tenure status ${visible(act.name)}`,
+      `the ${act.verb} of ${visible(act.name)} stands; what comes of it: ${session.write(['status', act.name])}`,
     );
     throw error;
   }

@@ -1,6 +1,7 @@
 import type { Act, LeaseRecord } from '../../coordinators/index.js';
 import { sayAct } from '../display/record.js';
 import { visible } from '../display/visible.js';
+import type { WriteCommand } from '../next-command.js';
 import type { OperatorAct, Plan, Verdict } from './act.js';
 import { holderLetsGo, untilLetGo } from './letting-go.js';
 
@@ -11,15 +12,15 @@ export function suspendAct(name: string, act: Act): OperatorAct {
     name,
     ...act,
     needsConsent: true,
-    plan: ({ record }) => plan(name, record),
+    plan: ({ record }, write) => plan(name, record, write),
     perform: (coordinator, _before, call) => coordinator.suspend(name, act, call),
     isDone: (_before, record) => record?.state === 'suspended',
     judge: (_before, record) => judge(name, record),
   };
 }
 
-function plan(name: string, record: LeaseRecord | undefined): Plan {
-  const next = `nobody may hold it until: tenure resume ${visible(name)} --reason ...`;
+function plan(name: string, record: LeaseRecord | undefined, write: WriteCommand): Plan {
+  const next = `nobody may hold it until: ${write(['resume', name], '--reason <why>')}`;
   switch (record?.state) {
     case 'suspended': {
       const because = `it was suspended before, ${sayAct(record.suspension)}`;

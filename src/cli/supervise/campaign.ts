@@ -66,7 +66,7 @@ async function tellWhomWeWaitFor(context: RunContext, over: AbortSignal): Promis
   await place.withdraw();
 }
 
-async function notElected({ plan, election, voice, address }: RunContext): Promise<number> {
+async function notElected({ plan, election, voice, address, write }: RunContext): Promise<number> {
   const { name, waitMs } = plan;
   const record = await election.read();
   const patience = waitMs === 0 ? '' : ` within ${sayDuration(waitMs)}`;
@@ -74,8 +74,8 @@ async function notElected({ plan, election, voice, address }: RunContext): Promi
   voice.say(`not elected for ${quoted(name)}${patience}: it is ${sayRecord(record)}`);
   voice.advise(
     isSuspended
-      ? `tenure resume ${name}, if it may go on`
-      : `tenure status ${name}, or wait longer`,
+      ? `${write(['resume', name], '--reason <why>')}, if it may go on`
+      : `${write(['status', name])}, or wait longer`,
     address,
   );
   return waitMs === 0 && isSuspended ? exitStatus.refused : exitStatus.notInTime;

@@ -6,6 +6,7 @@ import { realRuntime } from '../../time/index.js';
 import { parseDuration } from '../duration.js';
 import { UsageError } from '../exit-status.js';
 import { reportFailure } from '../failure.js';
+import { commandWriter } from '../next-command.js';
 import { refuseMemory } from '../session.js';
 import { type Flags, resolveSettings } from '../settings/index.js';
 import { openStores } from '../stores.js';
@@ -85,6 +86,7 @@ async function runSafely(
       watch,
       voice,
       address: stores.address,
+      write: commandWriter(flags),
       environment: process.env,
     });
   } finally {

@@ -1,6 +1,7 @@
 import type { Election } from '../../elections/index.js';
 import type { Leases } from '../../leases/index.js';
 import type { Runtime } from '../../time/index.js';
+import type { WriteCommand } from '../next-command.js';
 import type { Environment } from './environment.js';
 import type { RunPlan } from './plan.js';
 import type { Signals } from './signals.js';
@@ -18,6 +19,8 @@ export interface RunContext {
   readonly voice: Voice;
   /** Where the name is, for people: never with a password. */
   readonly address: string;
+  /** Writes a command to run next, for people, on this store. */
+  readonly write: WriteCommand;
   /** Ours, with everything in it. */
   readonly environment: Environment;
 }

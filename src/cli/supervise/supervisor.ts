@@ -44,7 +44,7 @@ async function serve(
   context: RunContext,
   lease: Lease,
 ): Promise<number | { readonly lostBy: EndReason }> {
-  const { plan, signals, voice, address } = context;
+  const { plan, signals, voice, address, write } = context;
   const end = await new ChildLife(context, lease).run();
   switch (end.how) {
     case 'ended':
@@ -57,7 +57,7 @@ async function serve(
     case 'lost':
       if (plan.onLost !== undefined) await runOnLost(context, plan.onLost, end.facts, end.reason);
       if (!plan.restartsOnLoss || signals.isToldToEnd) {
-        voice.advise(`tenure history ${plan.name}`, address);
+        voice.advise(write(['history', plan.name]), address);
         return exitStatus.lost;
       }
       return { lostBy: end.reason };

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { commandWriter } from '../../../src/cli/next-command.js';
 import { campaign } from '../../../src/cli/supervise/campaign.js';
 import type { RunContext } from '../../../src/cli/supervise/run-context.js';
 import { Signals } from '../../../src/cli/supervise/signals.js';
@@ -42,6 +43,7 @@ function setUp(change: (coordinator: Coordinator, raise: (signal: string) => voi
     },
     voice: new Voice(new RecordingTerminal()),
     address: 'memory:',
+    write: commandWriter({}),
     environment: {},
   };
   return { runtime, signals, context, coordinator, raise };

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { commandWriter } from '../../../src/cli/next-command.js';
 import { ChildLife } from '../../../src/cli/supervise/child-life.js';
 import { kernelTimeOf, leftMs } from '../../../src/cli/supervise/kernel-time.js';
 import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
@@ -66,6 +67,7 @@ async function setUp(script: string) {
     },
     voice: new Voice(terminal),
     address: 'memory:',
+    write: commandWriter({}),
     environment: { ...process.env, MADE: join(folder, 'made') },
   };
   onTestFinished(() => {

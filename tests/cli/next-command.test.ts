@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { commandWriter, typedCommand } from '../../src/cli/next-command.js';
+import { status } from '../../src/cli/observe/status.js';
+import { suspendAct } from '../../src/cli/operate/suspend.js';
+import { act, finish } from './operate/order.js';
+import { createDesk } from './session.js';
+
+describe('a command to run next', () => {
+  it('looks where this one was told to by flag, and shows no password', () => {
+    const write = commandWriter({ url: 'redis://ops:secret@h:6380/1', namespace: 'eu', ttl: '3s' });
+    expect(write(['status', 'ur'])).toBe('tenure status ur --url redis://h:6380/1 --namespace eu');
+    expect(write(['resume', 'ur'], '--reason <why>')).toBe(
+      'tenure resume ur --reason <why> --url redis://h:6380/1 --namespace eu',
+    );
+  });
+
+  it('repeats no flag that was not given', () => {
+    expect(commandWriter({ output: 'text' })(['history', 'ur'])).toBe('tenure history ur');
+    expect(commandWriter({ config: 'eu.json' })(['who', 'x'])).toBe(
+      'tenure who x --config eu.json',
+    );
+  });
+
+  it('can be pasted', () => {
+    const write = commandWriter({ url: 'sqlite:~/a b.db' });
+    expect(write(['who', "it's; here"])).toBe(
+      `tenure who 'it'\\''s; here' --url 'sqlite:~/a b.db'`,
+    );
+  });
+
+  it.each([
+    [['suspend', 'a', '--url', 'redis://:secret@h'], 'tenure suspend a --url redis://h --yes'],
+    [['suspend', '--url=redis://:se#cret@h', 'a'], /^tenure suspend '--url=something.*' a --yes$/],
+    [['suspend', '--reason', 'a b', '--', 'a'], "tenure suspend --reason 'a b' --yes -- a"],
+  ])('may be the one that was typed: %j', (typed, command) => {
+    expect(typedCommand(typed, '--yes')).toMatch(command);
+  });
+
+  it('is what looks and suspensions tell of', async () => {
+    const desk = createDesk();
+    await status(desk.session, [], 'text');
+    desk.terminal.answer = 'n';
+    await finish(desk, suspendAct('payments', act), { yes: false });
+    const notes = desk.terminal.noteText.replace(/\s+/g, ' ');
+    const place = '--url redis://store.example:6379';
+    expect(notes).toContain(`next: tenure status GROUP ${place}, for names`);
+    expect(notes).toContain(`until: tenure resume payments --reason <why> ${place}`);
+  });
+});
