@@ -22,7 +22,7 @@ export class OptionError extends TenureError {
   readonly remedy: string;
 
   constructor(option: string, value: unknown, problem: string, remedy: string) {
-    super('TENURE_BAD_OPTION', `${option} ${problem} (got ${preview(value)}): ${remedy}`);
+    super('TENURE_BAD_OPTION', `${option} ${problem}${got(value)}: ${remedy}`);
     this.option = option;
     this.value = typeof value === 'string' ? redactSecrets(value) : value;
     this.remedy = remedy;
@@ -151,6 +151,11 @@ export function isTransient(error: unknown): error is TenureError {
     error instanceof OutcomeUnknownError ||
     error instanceof StoreRefusedError
   );
+}
+
+/** Nothing where there is no value, or one that holds a secret and was given as `hidden`. */
+function got(value: unknown): string {
+  return value === undefined || value === 'hidden' ? '' : ` (got ${preview(value)})`;
 }
 
 const previewLength = 60;

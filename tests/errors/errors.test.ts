@@ -37,6 +37,11 @@ describe('a password', () => {
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
+  it.each([undefined, 'hidden'])('shows no value where there is none to show: %s', (value) => {
+    const error = new OptionError('url', value, 'is not a URL', 'use redis://host:port');
+    expect(error.message).toBe('url is not a URL: use redis://host:port');
+  });
+
   it('given as an option’s value shows in no message', () => {
     const error = new OptionError(
       'url',
