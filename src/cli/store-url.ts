@@ -8,7 +8,10 @@ export const memoryUrl = 'memory:';
 const sqliteScheme = 'sqlite:';
 
 export const urlForms = 'sqlite:PATH, redis://host:port, rediss://host:port';
-const leaseRemedy = `use ${urlForms}, or memory: for a trial within one process`;
+/** What to write where other processes must see the store too. */
+const sharedRemedy = `use ${urlForms}`;
+/** What to write for leases alone, which one process may try out. */
+export const trialRemedy = `${sharedRemedy}, or memory: for a trial within one process`;
 /** What to write for a store that keeps messages too. */
 export const messageRemedy = 'use memory:, redis://host:port or rediss://host:port';
 
@@ -23,16 +26,21 @@ const kinds: Readonly<Record<string, StoreKind>> = {
 };
 
 /** @throws {OptionError} naming `source`, unless a store is known by such a URL. */
-export function storeKindOf(url: string, source: string, remedy = leaseRemedy): StoreKind {
-  const kind = kinds[schemeOf(url, source, remedy)];
-  if (kind === undefined) throw unknownScheme(source, url, remedy);
+export function storeKindOf(url: string, source: string, remedy = sharedRemedy): StoreKind {
+  const scheme = schemeOf(url, source, schemeless(url) ?? remedy);
+  const kind = kinds[scheme];
+  if (/^postgres(ql)?:$/.test(scheme)) {
+    const problem = 'names PostgreSQL, which is a fence here, not a store of leases';
+    throw new OptionError(source, addressOf(url), problem, remedy);
+  }
+  if (kind === undefined) throw unknownScheme(source, url, schemeless(url) ?? remedy);
   return kind;
 }
 
 /** The URL as it stands, if its form is good; what only a driver can judge is not looked at. @throws {OptionError} */
-export function checkUrl(url: string, source: string, remedy = leaseRemedy): string {
+export function checkUrl(url: string, source: string, remedy = sharedRemedy): string {
   const kind = storeKindOf(url, source, remedy);
-  if (kind === 'memory') checkMemoryUrl(url, source);
+  if (kind === 'memory') checkMemoryUrl(url, source, remedy);
   else if (kind === 'sqlite') filePathOf(url, source);
   else if (new URL(url).host === '')
     throw new OptionError(source, addressOf(url), 'names no host', remedy);
@@ -50,11 +58,15 @@ export function unknownScheme(source: string, url: string, urlRemedy: string): O
   return new OptionError(source, addressOf(url), 'names no store known here', urlRemedy);
 }
 
+/** A host with its port and nothing else, so that it may be shown. */
+function schemeless(url: string): string | undefined {
+  return /^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}$/i.test(url) ? `use redis://${url}` : undefined;
+}
+
 /** A memory has no address: whoever writes one means another store. @throws {OptionError} */
-export function checkMemoryUrl(url: string, source: string): void {
+export function checkMemoryUrl(url: string, source: string, remedy: string): void {
   if (new URL(url).href === memoryUrl) return;
-  const meant = `use ${memoryUrl}, which is one store within this process, or the URL of a server`;
-  throw new OptionError(source, addressOf(url), 'names a memory elsewhere', meant);
+  throw new OptionError(source, addressOf(url), 'names a memory elsewhere', remedy);
 }
 
 /**
@@ -69,8 +81,7 @@ export function filePathOf(url: string, source: string): string {
   const complain = (problem: string) => new OptionError(source, url, problem, form);
   if (written === '') throw complain('names no file');
   if (written === ':memory:') {
-    const meant = `use ${memoryUrl}, which is one store within this process, or sqlite:PATH`;
-    throw new OptionError(source, url, 'names a database that no other process sees', meant);
+    throw new OptionError(source, url, 'names a database that no other process sees', form);
   }
   if (notText.test(written)) throw complain('holds characters that are not text');
   const path = written.replace(/^\/\/(?=\/)/, '');

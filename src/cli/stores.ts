@@ -10,6 +10,7 @@ import {
   memoryUrl,
   messageRemedy,
   storeKindOf,
+  trialRemedy,
 } from './store-url.js';
 
 /** Where leases are kept: one namespace of one store, with as many clients as there are processes. */
@@ -41,7 +42,7 @@ export async function openStores(
   namespace: string,
   source = '--url',
 ): Promise<Stores> {
-  checkUrl(url, source);
+  checkUrl(url, source, trialRemedy);
   switch (storeKindOf(url, source)) {
     case 'sqlite':
       return await sqliteStores(url, namespace, source);
@@ -127,7 +128,8 @@ function naming<Opened>(source: string, open: () => Opened): Opened {
     return open();
   } catch (error) {
     if (!(error instanceof OptionError) || error.option !== 'url') throw error;
-    const problem = error.message.slice('url '.length, error.message.lastIndexOf(' (got '));
+    const said = error.message.slice('url '.length, -`: ${error.remedy}`.length);
+    const problem = said.replace(/ \(got .*\)$/s, '');
     throw new OptionError(source, 'hidden', problem, error.remedy);
   }
 }

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { addressOf, checkUrl, filePathOf } from '../../src/cli/store-url.js';
+import { addressOf, checkUrl, filePathOf, trialRemedy } from '../../src/cli/store-url.js';
 import { sqlitePath as libraryPathOf } from '../../src/drivers/sqlite/location.js';
 
 function refusedOr(path: () => string): string {
@@ -38,6 +38,22 @@ describe('the URL of a store', () => {
     ['sqlite:/var/\u0007', 'holds characters that are not text'],
   ])('is not %j: it %s', (url, problem) => {
     expect(() => checkUrl(url, 'REDIS_URL')).toThrow(`REDIS_URL ${problem}`);
+  });
+
+  it('is told to commands that many processes meet by without a memory, which they refuse', () => {
+    for (const url of ['http://x', 'memory://x', 'sqlite::memory:'])
+      expect(() => checkUrl(url, '--url')).not.toThrow(/use.* memory:/);
+    expect(() => checkUrl('http://x', '--url', trialRemedy)).toThrow('or memory: for a trial');
+  });
+
+  it.each(['postgres://u@h/db', 'postgresql://h'])('is that of no fence: %s', (url) => {
+    const message =
+      /--url names PostgreSQL, which is a fence here, not a store of leases.*: use sqlite:PATH, redis:/;
+    expect(() => checkUrl(url, '--url')).toThrow(message);
+  });
+
+  it.each(['127.0.0.1:6379', 'localhost:6379', '[::1]:6379'])('begins with a scheme: %s', (url) => {
+    expect(() => checkUrl(url, '--url')).toThrow(`use redis://${url}`);
   });
 
   it('names a file by all that follows the scheme', () => {

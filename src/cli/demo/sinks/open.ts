@@ -9,7 +9,7 @@ const knownUrls =
 export async function createSink(url: string, runId: string): Promise<Sink> {
   switch (schemeOf(url, '--sink', knownUrls)) {
     case 'memory:':
-      checkMemoryUrl(url, '--sink');
+      checkMemoryUrl(url, '--sink', knownUrls);
       return memorySink();
     case 'postgres:':
     case 'postgresql:': {
