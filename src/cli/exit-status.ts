@@ -74,6 +74,17 @@ export class UsageError extends Error {
   }
 }
 
+/** The command does what it does only with this option added, and nobody is there to say so. */
+export class OptionNeededError extends UsageError {
+  readonly option: string;
+
+  constructor(message: string, option: string) {
+    super(message);
+    this.name = 'OptionNeededError';
+    this.option = option;
+  }
+}
+
 /** What was asked for cannot be written, so nobody will know whether it held. */
 export class OutputLostError extends Error {
   constructor(cause: Error) {

@@ -1,6 +1,13 @@
 import { redactSecrets } from '../errors/index.js';
 import { visibleLines } from './display/visible.js';
-import { exitStatus, exitStatusOf, InterruptedError, installCommand } from './exit-status.js';
+import {
+  exitStatus,
+  exitStatusOf,
+  InterruptedError,
+  installCommand,
+  OptionNeededError,
+} from './exit-status.js';
+import { typedCommand } from './next-command.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
@@ -25,7 +32,9 @@ export function reportFailure(
   const addresses = targets.map(addressOf).filter((address) => address !== 'memory:');
   if (!concernsNoStore.includes(status) && addresses.length > 0)
     terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
-  terminal.note(`  next:    ${installCommand(error) ?? nextCommand(command, status, addresses)}`);
+  terminal.note(
+    `  next:    ${installCommand(error) ?? addedTo(error) ?? nextCommand(command, status, addresses)}`,
+  );
   return status;
 }
 
@@ -34,6 +43,12 @@ function messageOf(error: unknown, status: number): string {
   // A bug of ours is only found by where it happened; everything else says enough by itself.
   const text = status === exitStatus.internal ? (error.stack ?? error.message) : error.message;
   return visibleLines(redactSecrets(text));
+}
+
+/** The same command with the option that it needs here. */
+function addedTo(error: unknown): string | undefined {
+  if (!(error instanceof OptionNeededError)) return undefined;
+  return typedCommand(process.argv.slice(2), error.option);
 }
 
 function nextCommand(command: string, status: number, addresses: readonly string[]): string {

@@ -1,9 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandWriter, typedCommand } from '../../src/cli/next-command.js';
 import { status } from '../../src/cli/observe/status.js';
 import { suspendAct } from '../../src/cli/operate/suspend.js';
+import { tenure } from './command-line.js';
 import { act, finish } from './operate/order.js';
 import { createDesk } from './session.js';
+
+describe('an act that needs consent', () => {
+  it('says without a terminal how to give it', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'tenure-'));
+    const url = `sqlite:${home}/x.db`;
+    try {
+      const words = ['suspend', 'payments', '--reason', 'INC 12', '--url', url];
+      const { status, stderr } = await tenure(words);
+      expect(status).toBe(64);
+      expect(stderr).toContain(
+        `next:    tenure suspend payments --reason 'INC 12' --url ${url} --yes\n`,
+      );
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+});
 
 describe('a command to run next', () => {
   it('looks where this one was told to by flag, and shows no password', () => {

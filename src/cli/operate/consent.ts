@@ -1,6 +1,6 @@
 import { sayRecord, sayRemaining } from '../display/record.js';
 import { visible } from '../display/visible.js';
-import { UsageError } from '../exit-status.js';
+import { OptionNeededError } from '../exit-status.js';
 import type { Session } from '../session.js';
 import { wrap } from '../wrap.js';
 import type { OperatorAct, Plan, Situation } from './act.js';
@@ -32,13 +32,14 @@ export function showPlan(session: Session, act: OperatorAct, before: Situation, 
 /**
  * Whether a person agrees.
  *
- * @throws {UsageError} if nobody can be asked, and nobody has agreed beforehand.
+ * @throws {OptionNeededError} if nobody can be asked, and nobody has agreed beforehand.
  */
 export async function agree({ terminal, signal }: Session, hasAgreed: boolean): Promise<boolean> {
   if (hasAgreed) return true;
   if (!terminal.isInteractive) {
-    throw new UsageError(
+    throw new OptionNeededError(
       'nobody can be asked without a terminal, so nothing was done. If the plan above is what you want, pass --yes.',
+      '--yes',
     );
   }
   const answer = await terminal.ask('Go on? [y/N] ', signal);
