@@ -1,4 +1,4 @@
-import { redactSecrets } from '../errors/index.js';
+import { RecordCorruptError, redactSecrets } from '../errors/index.js';
 import { visibleLines } from './display/visible.js';
 import {
   exitStatus,
@@ -7,7 +7,7 @@ import {
   installCommand,
   OptionNeededError,
 } from './exit-status.js';
-import { typedCommand } from './next-command.js';
+import { quoted, typedCommand } from './next-command.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
@@ -33,7 +33,7 @@ export function reportFailure(
   if (!concernsNoStore.includes(status) && addresses.length > 0)
     terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
   terminal.note(
-    `  next:    ${installCommand(error) ?? addedTo(error) ?? nextCommand(command, status, addresses)}`,
+    `  next:    ${installCommand(error) ?? addedTo(error) ?? removal(error, addresses) ?? nextCommand(command, status, addresses)}`,
   );
   return status;
 }
@@ -64,6 +64,30 @@ function nextCommand(command: string, status: number, addresses: readonly string
     default:
       return 'report this with the lines above';
   }
+}
+
+const besides = `\n${besideLabel}`;
+
+/** How to look at what is not ours, and to remove it: which of the two it is to be, only a person knows. */
+function removal(error: unknown, addresses: readonly string[]): string | undefined {
+  if (!(error instanceof RecordCorruptError)) return undefined;
+  const { message } = error;
+  const redis = addresses.find((address) => address.startsWith('redis'));
+  const [, key, , field] = /\(the key "(\{tenure:[^"]+)"(, field "(.*?)")?\)/s.exec(message) ?? [];
+  if (redis !== undefined && key !== undefined) {
+    const words = field === undefined ? quoted(key) : `${quoted(key)} ${quoted(field)}`;
+    const [look, remove] = field === undefined ? ['TYPE', 'DEL'] : ['HGET', 'HDEL'];
+    const cli = `redis-cli -u ${redis}`;
+    return `${cli} ${look} ${words}${besides}and if nobody needs it:${besides}${cli} ${remove} ${words}`;
+  }
+  const file = addresses.find((address) => address.startsWith('sqlite:'))?.slice('sqlite:'.length);
+  const [, name] = /under "(.*?)"/s.exec(message) ?? [];
+  if (file === undefined || name === undefined)
+    return 'see to what stands there, as said above, then the same command again';
+  const where = `FROM lease WHERE name = '${name.replaceAll("'", "''")}'`;
+  const [look, remove] = [`SELECT * ${where}`, `DELETE ${where}`].map(quoted);
+  const cli = `sqlite3 ${quoted(file)}`;
+  return `${cli} ${look}${besides}and if nobody needs it:${besides}${cli} ${remove}`;
 }
 
 /** A command that everybody who runs such a server has at hand. */

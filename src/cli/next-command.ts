@@ -45,7 +45,7 @@ export function typedCommand(typed: readonly string[], added: string): string {
 }
 
 /** A word as a shell takes it for one. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   const text = visible(word);
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -191,6 +191,7 @@ describe('the Redis coordinator', () => {
       ]);
       await expect(coordinator.read(['job'], call)).rejects.toMatchObject({
         code: 'TENURE_RECORD_CORRUPT',
+        message: expect.stringContaining(`(the key "${leaseKey('job')}")`),
       });
       expect(await admin.lrange(leaseKey('job'), 0, -1)).toEqual(['x']);
       expect(corrupt).toEqual(['job']);

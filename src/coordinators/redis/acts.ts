@@ -32,7 +32,11 @@ export class RedisActs {
     const { keys, wake } = this.#placeOf(name);
     const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? ''), wake];
     const { connection } = this.#session;
-    return standsAt(name, await connection.run(revokeScript, keys, args, checkTimeout(call)));
+    return standsAt(
+      this.#keys,
+      name,
+      await connection.run(revokeScript, keys, args, checkTimeout(call)),
+    );
   }
 
   async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
@@ -45,8 +49,8 @@ export class RedisActs {
       [words, name, wake],
       checkTimeout(call),
     );
-    const record = standsAt(name, reply);
-    if (record === undefined) throw badSuspension(name);
+    const record = standsAt(this.#keys, name, reply);
+    if (record === undefined) throw badSuspension(name, this.#keys.suspended);
     return record;
   }
 
@@ -57,8 +61,8 @@ export class RedisActs {
     const args = [words, name, this.#keys.wake(group), this.#keys.calls];
     const { connection } = this.#session;
     const reply = await connection.run(resumeScript, keys, args, checkTimeout(call));
-    if (reply === 'corrupt') throw badSuspensions();
-    if (reply === 'foreign') throw badSuspension(name);
+    if (reply === 'corrupt') throw badSuspensions(this.#keys.suspended);
+    if (reply === 'foreign') throw badSuspension(name, this.#keys.suspended);
     return reply === 1;
   }
 
@@ -66,10 +70,10 @@ export class RedisActs {
     const { lease, history } = this.#keys.place(validateName(name));
     const { connection } = this.#session;
     const reply = await connection.run(historyScript, [lease, history], [], checkTimeout(call));
-    if (reply === 'corrupt') throw badHistory(name);
+    if (reply === 'corrupt') throw badHistory(name, history);
     return (reply as string[]).map((text) => {
       const line = parseLine(text);
-      if (line === undefined) throw badHistory(name);
+      if (line === undefined) throw badHistory(name, history);
       return line;
     });
   }
@@ -82,9 +86,9 @@ export class RedisActs {
 }
 
 /** `undefined`: the name is free, or something stands there that is not ours and is left alone. */
-function standsAt(name: string, reply: unknown): LeaseRecord | undefined {
+function standsAt(keys: RedisKeys, name: string, reply: unknown): LeaseRecord | undefined {
   type Reply = readonly [now: string, text: string | null, remainingMs: number, string | null];
   const [now, text = null, remainingMs, suspension = null] = reply as Reply;
-  if (now === 'corrupt') throw badSuspensions();
+  if (now === 'corrupt') throw badSuspensions(keys.suspended);
   return parseOwnRecord(name, { text, remainingMs, suspension, nowMs: Number(now) });
 }

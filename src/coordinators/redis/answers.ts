@@ -9,7 +9,9 @@ import type {
   StoredDocument,
   WriteDocumentResult,
 } from '../contract.js';
-import { parseRecord } from './record.js';
+import { groupOf } from '../names.js';
+import type { RedisKeys } from './keys.js';
+import { type Found, parseRecord } from './record.js';
 
 type AcquireReply =
   | readonly ['granted', string]
@@ -23,6 +25,7 @@ export interface AcquireAnswer {
 
 /** @throws {StoreRefusedError} if no term is left. */
 export function answerAcquire(
+  keys: RedisKeys,
   requests: readonly AcquireRequest[],
   reply: unknown,
 ): AcquireAnswer[] {
@@ -33,30 +36,43 @@ export function answerAcquire(
     );
   }
   if (reply === 'bad-term') {
-    const detail = 'the last term of the namespace is no term: remove its key ":term"';
+    const detail = `the last term of the namespace is no term (the key "${keys.term}"): remove it`;
     return requests.map(() => ({ result: { outcome: 'corrupt', detail }, repaired: false }));
   }
   const [now, answers] = reply as [string, AcquireReply[]];
   return answers.map((one, index) => ({
-    result: answerOne(requests[index] as AcquireRequest, one, Number(now)),
+    result: answerOne(keys, requests[index] as AcquireRequest, one, Number(now)),
     repaired: one[0] === 'held' && one[4] === 'repaired',
   }));
 }
 
-function answerOne({ name }: AcquireRequest, reply: AcquireReply, nowMs: number): AcquireResult {
+function answerOne(
+  keys: RedisKeys,
+  { name }: AcquireRequest,
+  reply: AcquireReply,
+  nowMs: number,
+): AcquireResult {
   switch (reply[0]) {
     case 'granted':
       return { outcome: 'granted', term: Number(reply[1]) };
     case 'corrupt':
-      return { outcome: 'corrupt', detail: `under "${name}" stands ${reply[1]}` };
+      return { outcome: 'corrupt', detail: foreignDetail(keys, name, reply[1]) };
     case 'held': {
       const [, text, remainingMs, suspension] = reply;
-      const current = parseRecord(name, { text, remainingMs, suspension, nowMs });
+      const found = { text, remainingMs, suspension, nowMs };
+      const current = parseRecord(name, found);
       return current === undefined || current === 'free'
-        ? { outcome: 'corrupt', detail: `under "${name}" stands a text that is no record` }
+        ? { outcome: 'corrupt', detail: foreign(keys, name, found).message }
         : { outcome: 'held', current };
     }
   }
+}
+
+/** The index of its group is the only other thing that a grant meets. */
+function foreignDetail(keys: RedisKeys, name: string, what: string): string {
+  const isIndex = what.startsWith('an index');
+  const key = isIndex ? keys.group(groupOf(name)) : keys.place(name).lease;
+  return `under "${name}" stands ${what} (the key "${key}")`;
 }
 
 const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
@@ -84,45 +100,56 @@ export function answerDocument(reply: unknown): StoredDocument | undefined {
 }
 
 /** @throws {RecordCorruptError} if something else stands in the document's place. */
-export function answerWrite(name: string, reply: unknown): WriteDocumentResult {
+export function answerWrite(name: string, key: string, reply: unknown): WriteDocumentResult {
   const [outcome, ...rest] = reply as (string | null)[];
-  if (outcome === 'corrupt') throw badDocument(name);
+  if (outcome === 'corrupt') throw badDocument(name, key);
   if (outcome === 'written') return { outcome, version: Number(rest[0]) };
   return { outcome: 'conflict', current: answerDocument(rest) };
 }
 
-export function badRecord(what: string): RecordCorruptError {
+/* Each names the key as it is in the store, since that is what has to be looked at and removed. */
+
+/** What is wrong with what was found under a name: the record, the suspension of the name, or the table of those. */
+export function foreign(keys: RedisKeys, name: string, found: Found): RecordCorruptError {
+  if (parseRecord(name, { ...found, suspension: null }) === undefined)
+    return badRecord(`under "${name}"`, keys.place(name).lease);
+  return found.suspension === 'another type'
+    ? badSuspensions(keys.suspended)
+    : badSuspension(name, keys.suspended);
+}
+
+export function badRecord(where: string, key: string): RecordCorruptError {
   return new RecordCorruptError(
-    `what stands under "${what}" is no record of a lease. Somebody else wrote it; remove it there.`,
+    `what stands ${where} (the key "${key}") is no record of a lease. Somebody else wrote it; remove it there.`,
   );
 }
 
-export function badDocument(name: string): RecordCorruptError {
+export function badDocument(name: string, key: string): RecordCorruptError {
   return new RecordCorruptError(
-    `what stands in the place of document "${name}" is none. Somebody else wrote it; remove it there.`,
+    `what stands in the place of document "${name}" (the key "${key}") is none. Somebody else wrote it; remove it there.`,
   );
 }
 
-export function badCandidates(name: string): RecordCorruptError {
+export function badCandidates(name: string, key: string): RecordCorruptError {
   return new RecordCorruptError(
-    `what stands in the place of the candidates for "${name}" is no such list. Somebody else wrote it; remove it there.`,
+    `what stands in the place of the candidates for "${name}" (the key "${key}") is no such list. Somebody else wrote it; remove it there.`,
   );
 }
 
-export function badHistory(name: string): RecordCorruptError {
+export function badHistory(name: string, key: string): RecordCorruptError {
   return new RecordCorruptError(
-    `what stands in the place of the history of "${name}" is none. Somebody else wrote it; remove it there.`,
+    `what stands in the place of the history of "${name}" (the key "${key}") is none. Somebody else wrote it; remove it there.`,
   );
 }
 
-export function badSuspensions(): RecordCorruptError {
+export function badSuspensions(key: string): RecordCorruptError {
   return new RecordCorruptError(
-    'what stands in the place of the suspended names (the key ":suspended") is no such table, so nobody is granted anything. Somebody else wrote it; remove it there.',
+    `what stands in the place of the suspended names (the key "${key}") is no such table, so nobody is granted anything. Somebody else wrote it; remove it there.`,
   );
 }
 
-export function badSuspension(name: string): RecordCorruptError {
+export function badSuspension(name: string, key: string): RecordCorruptError {
   return new RecordCorruptError(
-    `what stands for "${name}" in the table of suspended names (the key ":suspended") is no suspension that this version knows. It was left alone, and the name is granted to nobody: resume it with what wrote it, or remove that field there.`,
+    `what stands for "${name}" in the table of suspended names (the key "${key}", field "${name}") is no suspension that this version knows. It was left alone, and the name is granted to nobody: resume it with what wrote it, or remove that field there.`,
   );
 }

@@ -1,4 +1,5 @@
 import type { RedisSession } from '../../drivers/redis/index.js';
+import type { RecordCorruptError } from '../../errors/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type {
   Call,
@@ -78,7 +79,7 @@ export class RedisCandidates {
     const args = [checked.length, ...entries];
     const reply = await this.#session.connection.run(enrollScript, keys, args, timeoutMs);
     const [now, results] = reply as [string, EnrollReply[] | number];
-    if (typeof results === 'number') throw badCandidates(checked[results - 1]?.name ?? '');
+    if (typeof results === 'number') throw this.#foreign(checked[results - 1]?.name ?? '');
     return results.map((one, index) => {
       const { name } = checked[index] as EnrollRequest;
       if (one[5] === 1) this.#onRepaired(name);
@@ -100,12 +101,16 @@ export class RedisCandidates {
     await this.#session.connection.run(withdrawScript, keys, args, timeoutMs);
   }
 
+  #foreign(name: string): RecordCorruptError {
+    return badCandidates(name, this.#keys.place(name).candidates);
+  }
+
   async list(name: string, call: CallOptions): Promise<Candidate[]> {
     const { queue, candidates } = this.#keys.place(validateName(name));
     const timeoutMs = checkTimeout(call);
     const keys = [queue, candidates];
     const reply = await this.#session.connection.run(candidatesScript, keys, [], timeoutMs);
-    if (reply === null) throw badCandidates(name);
+    if (reply === null) throw this.#foreign(name);
     const [now, fields, digests] = reply as [string, string[], string[]];
     const places = new Map(digests.map((digest, place) => [digest, place]));
     return parseTable(fields, Number(now))

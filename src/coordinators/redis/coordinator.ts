@@ -155,7 +155,7 @@ class SingleRedisCoordinator implements RedisCoordinator {
       if (!(error instanceof StoreRefusedError && error.storeCode === tooLateCode)) throw error;
       return checked.map(() => ({ outcome: 'too-late' }));
     }
-    const answers = answerAcquire(checked, reply);
+    const answers = answerAcquire(this.#keys, checked, reply);
     for (const [index, { result, repaired }] of answers.entries())
       this.#acquired(checked[index] as AcquireRequest, result, repaired);
     return answers.map(({ result }) => result);

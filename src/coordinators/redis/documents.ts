@@ -20,7 +20,7 @@ export class RedisDocuments {
     const keys = [this.#keys.document(validateName(name))];
     const timeoutMs = checkTimeout(call);
     const reply = await this.#session.connection.run(readDocumentScript, keys, [], timeoutMs);
-    if (reply === 'corrupt') throw badDocument(name);
+    if (reply === 'corrupt') throw badDocument(name, this.#keys.document(name));
     return answerDocument(reply);
   }
 
@@ -35,6 +35,6 @@ export class RedisDocuments {
     const args = [expectedVersion, text];
     const timeoutMs = checkTimeout(call);
     const reply = await this.#session.connection.run(writeDocumentScript, keys, args, timeoutMs);
-    return answerWrite(name, reply);
+    return answerWrite(name, this.#keys.document(name), reply);
   }
 }

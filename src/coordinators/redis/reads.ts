@@ -1,9 +1,10 @@
 import type { RedisSession } from '../../drivers/redis/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import type { CallOptions } from '../contract.js';
 import { groupOf } from '../names.js';
 import type { LeaseRecord } from '../record.js';
 import { checkGroup, checkNames, checkTimeout } from '../requests.js';
-import { badRecord } from './answers.js';
+import { badRecord, foreign } from './answers.js';
 import type { RedisKeys } from './keys.js';
 import { parseRecord } from './record.js';
 import { membersScript, readScript } from './scripts/index.js';
@@ -33,8 +34,8 @@ export class RedisReads {
     const records: (LeaseRecord | undefined)[] = [];
     for (const chunk of chunks(checked)) {
       const found = await this.#readChunk(chunk, undefined, leftMs());
-      for (const [index, record] of found.entries()) {
-        if (record === undefined) throw badRecord(chunk[index] as string);
+      for (const record of found) {
+        if (record instanceof RecordCorruptError) throw record;
         records.push(record === 'free' ? undefined : record);
       }
     }
@@ -48,7 +49,7 @@ export class RedisReads {
     for (const chunk of chunks(await this.#namesIn(group, indexKey, leftMs()))) {
       const found = await this.#readChunk(chunk, indexKey, leftMs());
       for (const [index, record] of found.entries()) {
-        if (record === undefined) this.#onForeign(chunk[index] as string);
+        if (record instanceof RecordCorruptError) this.#onForeign(chunk[index] as string);
         else if (record !== 'free') records.push(record);
       }
     }
@@ -60,7 +61,10 @@ export class RedisReads {
     const keys = [indexKey, this.#keys.suspended];
     const reply = await this.#session.connection.run(membersScript, keys, [], timeoutMs);
     if (reply === null)
-      throw badRecord(`the index of group "${group}", or in the place of the suspended names,`);
+      throw badRecord(
+        `in the place of the index of group "${group}", or of the suspended names (the key "${this.#keys.suspended}"),`,
+        indexKey,
+      );
     const [members, suspended] = reply as [string[], string[]];
     const beside = suspended.filter((name) => groupOf(name) === group);
     return [...new Set([...members, ...beside])].sort();
@@ -71,15 +75,17 @@ export class RedisReads {
     names: readonly string[],
     indexKey: string | undefined,
     timeoutMs: number,
-  ): Promise<(LeaseRecord | 'free' | undefined)[]> {
+  ): Promise<(LeaseRecord | 'free' | RecordCorruptError)[]> {
     const leases = names.map((name) => this.#keys.place(name).lease);
     const keys = [this.#keys.suspended, ...leases, ...(indexKey === undefined ? [] : [indexKey])];
     const args = [names.length, ...names];
     const reply = await this.#session.connection.run(readScript, keys, args, timeoutMs);
     const [now, found] = reply as [string, RecordReply[]];
-    return found.map(([text, remainingMs, suspension], index) =>
-      parseRecord(names[index] as string, { text, remainingMs, suspension, nowMs: Number(now) }),
-    );
+    return found.map(([text, remainingMs, suspension], index) => {
+      const name = names[index] as string;
+      const stands = { text, remainingMs, suspension, nowMs: Number(now) };
+      return parseRecord(name, stands) ?? foreign(this.#keys, name, stands);
+    });
   }
 }
 
