@@ -3,9 +3,9 @@
  *
  * Says `ready`, then `leads TERM` and `ends REASON`. Leaves on SIGTERM.
  */
-import { Elections, Leases } from '../../dist/index.js';
-import { redisCoordinator } from '../../dist/redis.js';
-import { sqliteCoordinator } from '../../dist/sqlite.js';
+import { Elections, Leases } from 'tenure';
+import { redisCoordinator } from 'tenure/redis';
+import { sqliteCoordinator } from 'tenure/sqlite';
 
 const [url = '', namespace = '', id = '', name = '', ttlMs = ''] = process.argv.slice(2);
 const open = url.startsWith('sqlite:') ? sqliteCoordinator : redisCoordinator;
