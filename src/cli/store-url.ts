@@ -8,10 +8,8 @@ export const memoryUrl = 'memory:';
 const sqliteScheme = 'sqlite:';
 
 export const urlForms = 'sqlite:PATH, redis://host:port, rediss://host:port';
-/** What to write where other processes must see the store too. */
-const sharedRemedy = `use ${urlForms}`;
-/** What to write for leases alone, which one process may try out. */
-export const trialRemedy = `${sharedRemedy}, or memory: for a trial within one process`;
+/** What to write for leases. No memory: everybody who asks works with other processes, and refuses one. */
+const leaseRemedy = `use ${urlForms}`;
 /** What to write for a store that keeps messages too. */
 export const messageRemedy = 'use memory:, redis://host:port or rediss://host:port';
 
@@ -26,7 +24,7 @@ const kinds: Readonly<Record<string, StoreKind>> = {
 };
 
 /** @throws {OptionError} naming `source`, unless a store is known by such a URL. */
-export function storeKindOf(url: string, source: string, remedy = sharedRemedy): StoreKind {
+export function storeKindOf(url: string, source: string, remedy = leaseRemedy): StoreKind {
   const scheme = schemeOf(url, source, schemeless(url) ?? remedy);
   const kind = kinds[scheme];
   if (/^postgres(ql)?:$/.test(scheme)) {
@@ -38,7 +36,7 @@ export function storeKindOf(url: string, source: string, remedy = sharedRemedy):
 }
 
 /** The URL as it stands, if its form is good; what only a driver can judge is not looked at. @throws {OptionError} */
-export function checkUrl(url: string, source: string, remedy = sharedRemedy): string {
+export function checkUrl(url: string, source: string, remedy = leaseRemedy): string {
   const kind = storeKindOf(url, source, remedy);
   if (kind === 'memory') checkMemoryUrl(url, source, remedy);
   else if (kind === 'sqlite') filePathOf(url, source);

@@ -10,7 +10,6 @@ import {
   memoryUrl,
   messageRemedy,
   storeKindOf,
-  trialRemedy,
 } from './store-url.js';
 
 /** Where leases are kept: one namespace of one store, with as many clients as there are processes. */
@@ -42,7 +41,7 @@ export async function openStores(
   namespace: string,
   source = '--url',
 ): Promise<Stores> {
-  checkUrl(url, source, trialRemedy);
+  checkUrl(url, source);
   switch (storeKindOf(url, source)) {
     case 'sqlite':
       return await sqliteStores(url, namespace, source);

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { addressOf, checkUrl, filePathOf, trialRemedy } from '../../src/cli/store-url.js';
+import { addressOf, checkUrl, filePathOf } from '../../src/cli/store-url.js';
 import { sqlitePath as libraryPathOf } from '../../src/drivers/sqlite/location.js';
 
 function refusedOr(path: () => string): string {
@@ -43,7 +43,6 @@ describe('the URL of a store', () => {
   it('is told to commands that many processes meet by without a memory, which they refuse', () => {
     for (const url of ['http://x', 'memory://x', 'sqlite::memory:'])
       expect(() => checkUrl(url, '--url')).not.toThrow(/use.* memory:/);
-    expect(() => checkUrl('http://x', '--url', trialRemedy)).toThrow('or memory: for a trial');
   });
 
   it.each(['postgres://u@h/db', 'postgresql://h'])('is that of no fence: %s', (url) => {
