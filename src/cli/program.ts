@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
 import { visibleLines } from './display/visible.js';
 import { addObservers } from './observe/command.js';
 import { addOperators } from './operate/command.js';
+import { Parser } from './parser.js';
 import type { RunCommand } from './run.js';
 import { addSelftest } from './selftest/command.js';
 import { addConfig } from './settings/command.js';
@@ -28,13 +29,12 @@ Exit status: 0 success, 1 the answer is no, 64 usage, 69 store unreachable,
 
 /** All commands. Each loads what it works with when it runs, so that the others start at once. */
 export function createProgram(terminal: Terminal, run: RunCommand): Command {
-  const program = new Command('tenure')
+  const program = new Parser('tenure')
     .description(
       'Safe ownership among processes: who may act now, and how everyone else is refused.',
     )
     .version(packageVersion())
     .addHelpText('after', help)
-    .showHelpAfterError('(--help lists commands and options)')
     .configureOutput({
       outputError: (text, write) => write(hang(visibleLines(text), terminal.noteColumns, '  ')),
     })

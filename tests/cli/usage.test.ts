@@ -64,7 +64,20 @@ describe.concurrent('the command line', () => {
   it.each([
     ['no command', [], 'Usage: tenure'],
     ['an unknown command', ['destroy'], "unknown command 'destroy'"],
-    ['an unknown option', ['demo', '--fast'], "unknown option '--fast'"],
+    ['an unknown option', ['demo', '--fast'], "tenure demo: unknown option '--fast'"],
+    ['help on an unknown command', ['help', 'rnu'], "tenure: unknown command 'rnu'"],
+    ['a mistyped command', ['rnu'], 'next: tenure --help'],
+    [
+      'a mistyped option, which is why another is missing',
+      ['run', '--electoin', 'a', '--', 'true'],
+      "tenure run: unknown option '--electoin' tenure run: (Did you mean --election?)",
+    ],
+    [
+      'a missing option of a command that runs others',
+      ['run', '--', 'true'],
+      'tenure run: next: tenure run --help',
+    ],
+    ['a missing option', ['suspend', 'x'], 'next: tenure suspend --help'],
     ['an unknown format', ['selftest', '-o', 'yaml'], 'Allowed choices are text, json'],
     ['a surplus argument', ['selftest', 'twice'], 'too many arguments'],
     [
@@ -82,8 +95,8 @@ describe.concurrent('the command line', () => {
       ['demo', '--sink', `redis://u:${password}@localhost/x`],
       'use memory: or postgres://',
     ],
-    ['a memory elsewhere', ['selftest', '--url', 'memory://x'], 'use memory:, which is one store'],
-    ['a sink in a memory elsewhere', ['demo', '--sink', 'memory:x'], 'use memory:, which is one'],
+    ['a memory elsewhere', ['selftest', '--url', 'memory://x'], 'use memory:, redis://host:port'],
+    ['a sink in a memory elsewhere', ['demo', '--sink', 'memory:x'], 'use memory: or postgres'],
     ['Redis without a host', ['selftest', '--url', 'redis://'], 'names no host'],
     ['Redis over TLS without a host', ['demo', '--url', 'rediss:'], 'names no host'],
     ['a database that is no number', ['selftest', '--url', 'redis://h/x'], 'not a number'],

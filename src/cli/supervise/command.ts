@@ -12,7 +12,8 @@ no other variable of tenure: not TENURE_URL, which may hold a password. Pass the
 term along on every write, and let the resource refuse a lower one.
 
 It has a process group and session of its own. SIGTERM, SIGINT, SIGHUP, SIGQUIT,
-SIGUSR1 and SIGUSR2 are passed on to the group. When the lease is lost the group
+SIGUSR1 and SIGUSR2 are passed on to the group (the last two mean nothing while
+there is none, and the others end the wait). When the lease is lost the group
 gets SIGTERM at once, and SIGKILL before the store may give the name away; so it
 does if tenure itself is killed or frozen: a watchdog process sees to that, and
 is replaced if it dies. What the command leaves in its session ends with it. A
@@ -57,7 +58,7 @@ export function addRun(program: Command, terminal: Terminal, run: RunCommand): v
     .option('--shell', 'the command is a text for /bin/sh, its arguments $1, $2, ...');
   addSettings(command, ['url', 'namespace', 'id', 'ttl']).addHelpText('after', manual);
   const complain = (text: string) =>
-    voice.say(visibleLines(text.replace(/^error: /, '')).trimEnd());
+    voice.say(visibleLines(text.replace(/^tenure run: /, '')).trimEnd());
   command.configureOutput({ outputError: complain, writeErr: complain });
   command.action((words: string[], flags: RunFlags) => {
     const targets: string[] = [];
