@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { untilSettled } from '../../src/cli/demo/settled.js';
 import type { Answer } from '../../src/cli/demo/sink.js';
 import { judge, type Verdict } from '../../src/cli/demo/verdict.js';
+import { shardOf } from '../../src/shards/index.js';
+import { elapsedMs } from '../../src/time/index.js';
+import { VirtualRuntime } from '../../src/time/virtual.js';
 
 /** Three messages of one customer, handled as they should be. */
 const good = [1, 2, 3].map(
@@ -40,6 +44,42 @@ describe('the verdict of the demo', () => {
 
   it.each(faults)('sees %s', (_fault, answers, figures) => {
     expect(judge(published, answers, [])).toMatchObject({ ...figures, holds: false });
+  });
+
+  it('tells what the log still has from what is lost', () => {
+    const backlog = new Map([[shardOf('mira'), 1]]);
+    expect(judge(published, [first, second], [], backlog)).toMatchObject({
+      waitingCount: 1,
+      lostCount: 0,
+      holds: false,
+    });
+    // Never again handled: a later one of the customer was.
+    expect(judge(published, [first, third], [], backlog)).toMatchObject({
+      waitingCount: 0,
+      lostCount: 1,
+    });
+  });
+
+  it.each([
+    ['goes on as long as something moves', 60_000, 3, 15_000],
+    ['ends when nothing has moved for some seconds', 5_000, 1, 15_000],
+  ])('%s', async (_what, untilMs, handledAtLeast, aroundMs) => {
+    const runtime = new VirtualRuntime();
+    const begun = runtime.now();
+    let handledCount = 0;
+    const settled = untilSettled(
+      3,
+      async () => {
+        const ms = elapsedMs(begun, runtime.now());
+        if (ms <= untilMs) handledCount = Math.floor(ms / 5_000);
+        return { handledCount, waitingCount: 3 - handledCount };
+      },
+      new AbortController().signal,
+      runtime,
+    );
+    await runtime.advanceUntil(settled);
+    expect(handledCount).toBe(handledAtLeast);
+    expect(elapsedMs(begun, runtime.now())).toBeCloseTo(aroundMs, -3);
   });
 
   it('sees a write that was refused and is there nevertheless', () => {

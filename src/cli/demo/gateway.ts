@@ -3,6 +3,7 @@ import { shardOf } from '../../shards/index.js';
 import type { Topic } from '../../streams/topic.js';
 import { realRuntime, sleep } from '../../time/index.js';
 import { type Line, lineOf, linesPerRound } from './lines.js';
+import type { Backlog } from './verdict.js';
 
 const customers = [
   'mira',
@@ -61,6 +62,12 @@ export class Gateway {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#conversations;
+  }
+
+  /** What the log has not yet seen handled. */
+  async backlog(): Promise<Backlog> {
+    const { shards } = await this.#topic.backlog();
+    return new Map(shards.map(({ shard, count }) => [shard, count]));
   }
 
   async #converse(customer: string): Promise<void> {

@@ -69,6 +69,7 @@ export class Narrator {
     const row = (name: string, count: number) => `${name.padEnd(32)}${String(count).padStart(6)}`;
     this.say(row('messages published', verdict.publishedCount));
     this.say(row('messages handled', verdict.handledCount));
+    if (verdict.waitingCount > 0) this.say(row('not yet handled', verdict.waitingCount));
     this.say(row('lost', verdict.lostCount));
     this.say(row('duplicated effects', verdict.duplicateCount));
     this.say(row('inversions within a customer', verdict.inversionCount));

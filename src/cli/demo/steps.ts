@@ -4,6 +4,7 @@ import { followed } from './gateway.js';
 import type { MessageFacts } from './news.js';
 import { areTakenOver, type Owners, shardsOf } from './ownership.js';
 import { takeoverToleranceMs, ttlMs, workMs } from './settings.js';
+import { type Progress, untilSettled } from './settled.js';
 import { note, ownerOf, pause, type Stage, untilSink } from './stage.js';
 import { judge, type Verdict } from './verdict.js';
 
@@ -104,12 +105,14 @@ export async function judgeAll(stage: Stage): Promise<Verdict> {
   const { gateway, narrator, news, sink } = stage;
   narrator.step('The verdict, from what the sink holds');
   await gateway.close();
-  await untilSink(stage, (kept) => kept.length >= gateway.published.length, patienceMs);
+  await untilSettled(gateway.published.length, () => progressOf(stage), stage.signal);
   // What a worker would still do wrongly, it shall have the time to do.
   await pause(stage, 1_000);
+  // Asked for first: what is handled between the two still counts as handled.
+  const backlog = await gateway.backlog();
   const answers = await sink.answers();
   const refused = news.refused.map(({ message }) => message);
-  const verdict = judge(gateway.published, answers, refused);
+  const verdict = judge(gateway.published, answers, refused, backlog);
   narrator.verdict(verdict);
   narrator.prove(verdict.holds, 'handled is published, each once, in order, under rising terms');
   narrator.say();
@@ -122,6 +125,12 @@ export async function judgeAll(stage: Stage): Promise<Verdict> {
     },
   );
   return verdict;
+}
+
+async function progressOf({ gateway, sink }: Stage): Promise<Progress> {
+  const [backlog, answers] = await Promise.all([gateway.backlog(), sink.answers()]);
+  const waitingCount = [...backlog.values()].reduce((sum, count) => sum + count, 0);
+  return { handledCount: new Set(answers.map(({ number }) => number)).size, waitingCount };
 }
 
 async function join(stage: Stage, id: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { shardOf } from '../../shards/index.js';
 import type { Published } from './gateway.js';
 import type { MessageFacts } from './news.js';
 import type { Answer } from './sink.js';
@@ -6,7 +7,9 @@ import type { Answer } from './sink.js';
 export interface Verdict {
   readonly publishedCount: number;
   readonly handledCount: number;
-  /** Messages that were published and have no effect. */
+  /** Messages without an effect that the log still has for its workers. */
+  readonly waitingCount: number;
+  /** Messages that have no effect, and never will. */
   readonly lostCount: number;
   /** Effects beyond the first of a message. */
   readonly duplicateCount: number;
@@ -22,17 +25,23 @@ export interface Verdict {
   readonly holds: boolean;
 }
 
+/** How many messages of each shard the log has not yet seen handled. */
+export type Backlog = ReadonlyMap<number, number>;
+
 /** @param answers in the order in which the sink kept them. */
 export function judge(
   published: readonly Published[],
   answers: readonly Answer[],
   refused: readonly MessageFacts[],
+  backlog: Backlog = new Map(),
 ): Verdict {
   const handled = new Set(answers.map(({ number }) => number));
+  const waitingCount = countWaiting(published, handled, backlog);
   const counts = {
     publishedCount: published.length,
     handledCount: handled.size,
-    lostCount: published.filter(({ number }) => !handled.has(number)).length,
+    waitingCount,
+    lostCount: published.filter(({ number }) => !handled.has(number)).length - waitingCount,
     duplicateCount: answers.length - handled.size,
     inversionCount: countAgainst(answers, byCustomer, (before, { seq }) => seq <= before.seq),
     overlapCount: countAgainst(
@@ -53,6 +62,28 @@ export function judge(
     counts.staleCount +
     counts.refusedButKeptCount;
   return { ...counts, holds: publishedCount === handledCount && faultCount === 0 };
+}
+
+/** Messages that may yet be handled: a customer's last ones, as many of each shard as the log still has. */
+function countWaiting(
+  published: readonly Published[],
+  handled: ReadonlySet<number>,
+  backlog: Backlog,
+): number {
+  const lastSeq = new Map<string, number>();
+  for (const { customer, seq, number } of published) {
+    if (handled.has(number)) lastSeq.set(customer, Math.max(seq, lastSeq.get(customer) ?? 0));
+  }
+  const possible = new Map<number, number>();
+  for (const { customer, seq, number } of published) {
+    const isPassedOver = seq < (lastSeq.get(customer) ?? 0);
+    if (handled.has(number) || isPassedOver) continue;
+    const shard = shardOf(customer);
+    possible.set(shard, (possible.get(shard) ?? 0) + 1);
+  }
+  let count = 0;
+  for (const [shard, most] of possible) count += Math.min(most, backlog.get(shard) ?? 0);
+  return count;
 }
 
 const byCustomer = ({ customer }: Answer) => customer;
