@@ -37,6 +37,20 @@ describe('a setting', () => {
     expect(ttl({ ttl: '40s' }, variable)).toEqual({ value: 40_000, source: '--ttl' });
   });
 
+  it('is refused by name where the working folder was removed', () => {
+    const before = process.cwd();
+    const gone = mkdtempSync(join(tmpdir(), 'tenure-gone-'));
+    process.chdir(gone);
+    rmSync(gone, { recursive: true });
+    try {
+      expect(() => resolveSettings(['ttl'], {})).toThrow(
+        /the working folder is not there any more/,
+      );
+    } finally {
+      process.chdir(before);
+    }
+  });
+
   it('that is an empty variable says nothing', () => {
     const { namespace } = resolveSettings(['namespace'], {}, around({ TENURE_NAMESPACE: '' }));
     expect(namespace).toEqual({ value: 'default', source: 'default' });

@@ -1,3 +1,4 @@
+import { OptionError } from '../../errors/index.js';
 import { type ConfigFile, findConfigFile } from './config-file.js';
 import {
   defaultSource,
@@ -56,7 +57,17 @@ export function configFlag(flags: Flags): string | undefined {
 }
 
 export function ownSurroundings(): Surroundings {
-  return { environment: process.env, workingFolder: process.cwd() };
+  return { environment: process.env, workingFolder: workingFolder() };
+}
+
+/** @throws {OptionError} if it was removed under us, which Node calls an error of its own. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    const problem = 'is not there any more';
+    throw new OptionError('the working folder', undefined, problem, 'change to one that exists');
+  }
 }
 
 function parsed(
