@@ -3,7 +3,6 @@ import { shardOf } from '../../shards/index.js';
 import type { Topic } from '../../streams/topic.js';
 import { realRuntime, sleep } from '../../time/index.js';
 import { type Line, lineOf, linesPerRound } from './lines.js';
-import type { Backlog } from './verdict.js';
 
 const customers = [
   'mira',
@@ -32,6 +31,9 @@ export interface Published {
   readonly seq: number;
   readonly number: number;
 }
+
+/** How many messages of each shard the log has not yet seen handled. */
+export type Backlog = ReadonlyMap<number, number>;
 
 /** Where customers write to: appends each line to the topic, one customer's after the other. */
 export class Gateway {

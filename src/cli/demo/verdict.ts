@@ -1,5 +1,5 @@
 import { shardOf } from '../../shards/index.js';
-import type { Published } from './gateway.js';
+import type { Backlog, Published } from './gateway.js';
 import type { MessageFacts } from './news.js';
 import type { Answer } from './sink.js';
 
@@ -24,9 +24,6 @@ export interface Verdict {
   readonly refusedButKeptCount: number;
   readonly holds: boolean;
 }
-
-/** How many messages of each shard the log has not yet seen handled. */
-export type Backlog = ReadonlyMap<number, number>;
 
 /** @param answers in the order in which the sink kept them. */
 export function judge(
