@@ -37,8 +37,12 @@ export function write({ term, holder }) {
   return new Promise((resolve) => awaited.set(number, resolve));
 }
 
-/** Writes whenever it may, until it is to stop; so a lease that is given back leaves no write on its way. */
-/** @param {number} everyMs @param {(lease: import('tenure').Lease) => void} [began] */
+/**
+ * Work that writes whenever it may, until it is to stop; a lease that is given back then leaves no write on its way.
+ *
+ * @param {number} everyMs
+ * @param {(lease: import('tenure').Lease) => void} [began]
+ */
 export function writing(everyMs, began) {
   /** @type {import('tenure').Work<void>} */
   const work = async (lease, { stopping }) => {
