@@ -257,7 +257,8 @@ describe.concurrent('the command line', () => {
   ])('styles the answer on a terminal with %j: %s', async (environment, styled) => {
     const command = `'${process.execPath}' '${main}' config`;
     const child = spawn('sh', ['-c', 'script -qec "$0" /dev/null', command], {
-      env: { ...process.env, TERM: 'xterm', FORCE_COLOR: undefined, ...environment },
+      // Node takes a terminal under CI for one without colours.
+      env: { ...process.env, TERM: 'xterm', CI: undefined, FORCE_COLOR: undefined, ...environment },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     expect((await text(child.stdout)).includes('\u001b[1mSETTING')).toBe(styled);

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { historyCount } from '../../src/coordinators/history.js';
 import { Elections } from '../../src/elections/index.js';
 import { Leases } from '../../src/leases/index.js';
@@ -88,7 +88,9 @@ describe('the Redis coordinator keeps', () => {
     const names = Array.from({ length: 100 }, (_, number) => `jobs/${number}`);
     // The acts that follow take longer than that, so some of them meet a PTTL of 0.
     const shorten = (name: string) => redis.admin.pexpire(redis.key('lease', name), 3);
+    const isFree = async () => (await redis.coordinator.read(['job'], call))[0] === undefined;
     for (let round = 0; round < 10; round++) {
+      await vi.waitUntil(isFree, { interval: 1 });
       await redis.take('job');
       await shorten('job');
       const reasons = names.map((name) => `${name}, round ${round}`);
