@@ -11,7 +11,9 @@ import { defined, override } from './fixture.js';
 /* Real stores in real time: what virtual time shows of the memory store, as far as a queue in another process has it. */
 
 const name = 'payments';
-const ttlMs = 3_000;
+const ttlMs = 6_000;
+/** A first call loads the driver and connects, beside everything else that a busy machine does. */
+const attemptTimeoutMs = 1_000;
 const call = { timeoutMs: 2_000 };
 const waitMs = 20_000;
 
@@ -54,7 +56,7 @@ describe.each(['redis', 'sqlite'])('waiting at %s', (store) => {
         return coordinator.acquire(requests, options);
       },
     });
-    const leases = new Leases(counting, { id, ttlMs });
+    const leases = new Leases(counting, { id, ttlMs, attemptTimeoutMs });
     processes.push(leases);
     return leases;
   }

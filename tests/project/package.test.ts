@@ -88,7 +88,9 @@ describe('what is published', () => {
       ]),
     );
     const roots = new Set(paths.map((path) => path.split('/')[0]));
-    const welcome = ['dist', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE', 'package.json'];
+    // The pages, and whatever they link to.
+    const pages = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs'];
+    const welcome = ['dist', ...pages, 'examples', 'LICENSE', 'package.json'];
     expect([...roots].filter((name) => !welcome.includes(name ?? ''))).toEqual([]);
     expect(paths.filter((path) => /\/\.|\.d\.ts\.map$|\.test\./.test(path))).toEqual([]);
   });
