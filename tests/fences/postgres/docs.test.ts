@@ -50,6 +50,29 @@ describe('docs/fencing.md', () => {
     await prepare(database.url);
     await runSql(database.url, `BEGIN; CREATE ROLE writer; ${grants} ROLLBACK`);
   });
+
+  it('shows a statement for other languages that writes for the latest term alone', async () => {
+    const [, , table = '', statement = ''] = blocks('sql');
+    await runSql(database.url, `${table} CREATE TABLE payouts (what text)`);
+    const attempts = [
+      [5, 'ann', 'first'],
+      [5, 'ann', 'second'],
+      [5, 'bob', 'of the same term, by another'],
+      [4, 'cleo', 'of an earlier term'],
+      [6, 'bob', 'third'],
+      [5, 'ann', 'too late'],
+    ] as const;
+    for (const [term, holder, what] of attempts) {
+      const filled = statement
+        .replaceAll(":'name'", "'payments'")
+        .replaceAll(':term', String(term))
+        .replaceAll(":'holder'", `'${holder}'`)
+        .replaceAll(":'what'", `'${what}'`);
+      await runSql(database.url, filled);
+    }
+    const written = "string_agg(what, ',') = 'first,second,third'";
+    await runSql(database.url, `DO $$ BEGIN ASSERT (SELECT ${written} FROM payouts); END $$`);
+  });
 });
 
 /** The module of this project that a package path stands for. */
