@@ -11,7 +11,7 @@ describe.concurrent.each(placeNames)('on %s, a leader', { timeout: 60_000 }, (pl
         const { term } = await electorate.leaderAfter(0, [a]);
         const b = await electorate.standing('b');
         await electorate.untilWaiting(1);
-        const woken = await a.freeze(ttlMs, () => electorate.leaderAfter(term, [b]));
+        const woken = await electorate.freeze(a, () => electorate.leaderAfter(term, [b]));
         expect(woken).toMatchObject({ state: 'lost', term, wasAccepted: false });
         expect((await a.heard('lost')).term).toBe(term);
         const { state, term: later } = await b.state();

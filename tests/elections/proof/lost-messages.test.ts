@@ -16,7 +16,7 @@ import { holdRequests, swallowReply, swallowRequest } from '../../support/electo
  */
 
 /** For a leader that is to outlast a fault: long after the first failure of a renewal it has not given up. */
-const patient = { ttlMs: 6_000, renewEveryMs: 1_000, attemptTimeoutMs: 400 };
+const patient = { ttlMs: 6_000, renewEveryMs: 1_000, attemptTimeoutMs: 1_000 };
 
 /** Two candidates, of whom `a` leads behind a proxy and `b` waits. */
 async function proxied(electorate: Electorate, leases: LeasesOptions = {}) {
@@ -117,10 +117,9 @@ describe.concurrent('an answer that gets lost on Redis', { timeout: 60_000 }, ()
       await electorate.untilWaiting(1);
       expect(await electorate.record()).toMatchObject({ state: 'held', term: next.term });
       expect(b.story.all('elected')).toHaveLength(1);
-      expect((await termsOf(electorate)).map(({ endReason }) => endReason)).toEqual([
-        'released',
-        undefined,
-      ]);
+      // On a very busy machine an acquisition may have come to nothing as well.
+      const ends = (await termsOf(electorate)).map(({ endReason }) => endReason);
+      expect(ends.filter((reason) => reason !== 'abandoned')).toEqual(['released', undefined]);
       expect(await electorate.violations()).toEqual([]);
     }),
   );

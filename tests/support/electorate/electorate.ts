@@ -14,7 +14,12 @@ import type {
 import { FaultProxy } from '../proxy.js';
 import { type RedisOptions, type RedisServer, startRedis } from '../servers/index.js';
 import type { WitnessedTerm } from '../witness.js';
-import { CandidateProcess, type CandidateSettings, type CrowdSettings } from './candidate.js';
+import {
+  CandidateProcess,
+  type CandidateSettings,
+  type CrowdSettings,
+  type Woken,
+} from './candidate.js';
 import { openPlace, type Place, type PlaceName, SqlitePlace } from './places.js';
 import { GuardedResource } from './resource.js';
 
@@ -131,6 +136,18 @@ export class Electorate {
     );
     await this.resource.written(leader.term);
     return leader;
+  }
+
+  /**
+   * Stops it beyond the ttl, and wakes it when it is time. Not inside a transaction, where it would keep everybody else from
+   * a SQLite file: its renewing thread may be in one at any moment.
+   */
+  async freeze(process: CandidateProcess, isTime: () => Promise<unknown>): Promise<Woken> {
+    const unlock = this.place instanceof SqlitePlace ? await this.place.lock() : () => {};
+    return await process.freeze(ttlMs, () => {
+      unlock();
+      return isTime();
+    });
   }
 
   /** Keeps what the store's history has: it forgets old lines, and everything when its data are lost. */

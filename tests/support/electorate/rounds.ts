@@ -142,7 +142,7 @@ class Rounds {
 
   async #freeze({ process, term }: Leader, others: readonly CandidateProcess[]): Promise<Leader> {
     let next: Leader | undefined;
-    const woken = await process.freeze(ttlMs, async () => {
+    const woken = await this.#electorate.freeze(process, async () => {
       next = await this.#next(term, kernelMs(), others);
     });
     if (woken.state !== 'lost')
