@@ -33,7 +33,8 @@ export const recordFieldCases = [
       const bob = await scene.actor('bob');
       const term = await ann.take(name);
       const first = await bob.readLease(name);
-      assert.equal(first.renewedAtMs, first.grantedAtMs);
+      const betweenMs = Math.abs(first.renewedAtMs - first.grantedAtMs);
+      assert.ok(betweenMs <= clockSlackMs, `${betweenMs} ms between the grant and itself`);
       await scene.pass(0.5);
       await ann.renew(name, term);
       const { grantedAtMs, renewedAtMs } = await bob.readLease(name);
