@@ -574,7 +574,9 @@ describe('the disk', { timeout: 60_000 }, () => {
     const program = new NodeProgram([path, newFolder()]);
     try {
       await program.says(/^end$/);
-      expect(program.lines).toEqual([
+      // Node 22 says beside it that its SQLite is experimental.
+      const said = program.lines.filter((line) => !line.startsWith('('));
+      expect(said).toEqual([
         expect.stringMatching(/^written: StoreRefusedError: .*the disk is full/),
         'read: {"version":1,"text":"kept"}',
         'with room: {"outcome":"written","version":2}',
