@@ -241,3 +241,8 @@ export function validateMetadata(metadata: string): void {
 function sizeOf(text: unknown): string {
   return typeof text === 'string' ? `${Buffer.byteLength(text)} bytes` : typeof text;
 }
+
+/** For stores that execute a call later than in this turn: what the caller changes meanwhile changes nothing. */
+export function copies<Request extends object>(requests: readonly Request[]): Request[] {
+  return requests.map((request) => ({ ...request }));
+}

@@ -1,36 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import * as tenure from '../../src/index.js';
-import * as memory from '../../src/memory.js';
+import type * as tenure from '../../src/index.js';
+import { programsOf, readPage, runProgram } from '../support/page-programs.js';
 
-const page = readFileSync(new URL('../../docs/elections.md', import.meta.url), 'utf8');
-
-/** Each program of the page with the output that is printed below it. */
-const programs = [...page.matchAll(/```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g)].map(
-  ([, program = '', output = '']) => ({ program, output }),
-);
-
-const modules: Record<string, object> = { tenure, 'tenure/memory': memory };
-
-/** Runs a program with the package taken from its sources, so that nothing has to be built; answers what it printed. */
-async function run(program: string): Promise<string> {
-  const imports = /import \{([^}]+)\} from '([^']+)';/g;
-  const body = program.replace(
-    imports,
-    (_, names, from) => `const {${names}} = modules['${from}'];`,
-  );
-  const AsyncFunction = (async () => {}).constructor as new (
-    ...parts: string[]
-  ) => (from: typeof modules, print: Pick<Console, 'log'>) => Promise<void>;
-  const lines: string[] = [];
-  const log = (...values: unknown[]) =>
-    void lines.push(
-      values.map((value) => (typeof value === 'string' ? value : inspect(value))).join(' '),
-    );
-  await new AsyncFunction('modules', 'console', body)(modules, { log });
-  return `${lines.join('\n')}\n`;
-}
+const page = readPage('elections.md');
+const programs = programsOf(page);
 
 describe('the page about elections', () => {
   it('has no program without its output', () => {
@@ -39,7 +13,7 @@ describe('the page about elections', () => {
   });
 
   it.each(programs)('shows a program that prints $output', async ({ program, output }) => {
-    expect(await run(program)).toBe(output);
+    expect(await runProgram(program)).toBe(output);
   });
 
   it('names every event', () => {

@@ -42,6 +42,7 @@ import {
   checkRevocation,
   checkTimeout,
   checkWithdrawals,
+  copies,
 } from '../requests.js';
 import { historyOf, resumeOne, revokeOne, suspendOne } from '../rules/acts.js';
 import { describeCandidate } from '../rules/candidate.js';
@@ -251,9 +252,4 @@ class MemoryCoordinator implements Coordinator {
     };
     return this.#caller.call(operation, timeoutMs, run, whenLate);
   }
-}
-
-/** The link delivers later than in this turn; what the caller changes meanwhile changes nothing. */
-function copies<Request extends object>(requests: readonly Request[]): Request[] {
-  return requests.map((request) => ({ ...request }));
 }

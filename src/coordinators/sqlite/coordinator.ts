@@ -52,6 +52,7 @@ import {
   checkRevocation,
   checkTimeout,
   checkWithdrawals,
+  copies,
 } from '../requests.js';
 import { historyOf, resumeOne, revokeOne, suspendOne } from '../rules/acts.js';
 import { describeCandidate } from '../rules/candidate.js';
@@ -368,11 +369,6 @@ const badTerm: AcquireResult = Object.freeze({
 /** Another coordinator of the same file, for another thread. */
 function recipeOf(path: string, options: SqliteCoordinatorOptions): CoordinatorRecipe {
   return { module: import.meta.url, factory: 'sqliteCoordinator', args: [path, options] };
-}
-
-/** A call may be executed later than in this turn; what the caller changes meanwhile changes nothing. */
-function copies<Request extends object>(requests: readonly Request[]): Request[] {
-  return requests.map((request) => ({ ...request }));
 }
 
 /** A listener that throws must not keep others from being told. */
