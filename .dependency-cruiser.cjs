@@ -17,13 +17,26 @@ const LAYERS = [
 ];
 
 /** Public entry points, `src/<name>.ts`. They sit between `testing` and `streams`. */
-const ENTRIES = ['index', 'memory', 'sqlite', 'redis', 'postgres', 'testing'];
+const ENTRIES = ['index', 'memory', 'sqlite', 'redis', 'postgres', 'etcd', 'zookeeper', 'testing'];
+
+/** What is published may import these packages, Node, and nothing else; each but commander is an optional client. */
+const PACKAGES = ['commander', 'ioredis', 'redis', 'pg', 'libsql', 'node-zookeeper-client'];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
 const STORES = [
-  { store: 'redis', client: 'ioredis', rooms: ['coordinators/redis', 'streams/redis'] },
-  { store: 'postgres', client: 'pg', rooms: ['fences/postgres'] },
-  { store: 'sqlite', client: 'libsql', rooms: ['coordinators/sqlite'] },
+  {
+    store: 'redis',
+    clients: ['ioredis', 'redis'],
+    rooms: ['coordinators/redis', 'coordinators/redis-quorum', 'streams/redis'],
+  },
+  { store: 'postgres', clients: ['pg'], rooms: ['coordinators/postgres', 'fences/postgres'] },
+  { store: 'sqlite', clients: ['libsql'], rooms: ['coordinators/sqlite'] },
+  { store: 'etcd', clients: [], rooms: ['coordinators/etcd'] },
+  {
+    store: 'zookeeper',
+    clients: ['node-zookeeper-client'],
+    rooms: ['coordinators/zookeeper'],
+  },
 ];
 
 const oneOf = (names) => `(?:${names.join('|')})`;
@@ -33,6 +46,7 @@ const room = (names) => (names.includes('testing') ? '^src/testing(?:/|\\.ts$)' 
 /** A package, resolved (also through a types package, or pnpm's layout) or not found at all. */
 const npmPackage = (name) => `(?:^|/)node_modules/(?:@types/)?${name}(?:/|$)|^${name}$`;
 
+const storeNames = STORES.map(({ store }) => store);
 const plainEntries = ENTRIES.filter((name) => name !== 'testing');
 const entryFiles = `^src/${oneOf(plainEntries)}\\.ts$`;
 
@@ -52,16 +66,16 @@ const layerRules = LAYERS.flatMap((siblings, depth) =>
   }),
 );
 
-const storeRules = STORES.flatMap(({ store, client, rooms }) => {
+const storeRules = STORES.flatMap(({ store, clients, rooms }) => {
   const allowed = [`^src/drivers/${store}/`, ...rooms.map((path) => `^src/${path}/`)];
   return [
-    {
+    ...clients.map((client) => ({
       name: `client-${client}-only-in-its-store-rooms`,
       comment: `Only ${[...rooms, `drivers/${store}`].join(', ')} may import ${client}.`,
       severity: 'error',
       from: { path: '^src/', pathNot: allowed },
       to: { path: npmPackage(client) },
-    },
+    })),
     {
       name: `driver-${store}-only-in-its-store-rooms`,
       comment: `Only ${rooms.join(', ')} may import drivers/${store}.`,
@@ -92,12 +106,9 @@ module.exports = {
         reachable: true,
         path: [
           '^src/(?:cli|drivers|testing)(?:/|\\.ts$)',
-          '^src/[^/]+/(?:memory|sqlite|redis|postgres)(?:/|\\.ts$)',
-          '^src/(?:memory|sqlite|redis|postgres)\\.ts$',
-          npmPackage('ioredis'),
-          npmPackage('pg'),
-          npmPackage('libsql'),
-          npmPackage('commander'),
+          `^src/[^/]+/(?:memory|redis-quorum|${oneOf(storeNames)})(?:/|\\.ts$)`,
+          `^src/(?:memory|${oneOf(storeNames)})\\.ts$`,
+          ...PACKAGES.map(npmPackage),
         ],
       },
     },
@@ -122,7 +133,7 @@ module.exports = {
       from: { path: '^src/' },
       to: {
         path: 'node_modules/',
-        pathNot: ['commander', 'ioredis', 'pg', 'libsql'].map(npmPackage),
+        pathNot: PACKAGES.map(npmPackage),
       },
     },
     {
@@ -132,7 +143,7 @@ module.exports = {
       from: { path: '^src/' },
       to: {
         couldNotResolve: true,
-        pathNot: ['commander', 'ioredis', 'pg', 'libsql'].map(npmPackage),
+        pathNot: PACKAGES.map(npmPackage),
       },
     },
     {
