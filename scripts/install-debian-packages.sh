@@ -21,7 +21,14 @@ mark='# tenure: temporary, no service may start'
 cluster_folder=/etc/postgresql-common/createcluster.d
 cluster_setting=$cluster_folder/tenure-temporary.conf
 
-# The services of these packages have their names.
+# The services of these packages have their names, but for one.
+service_of() {
+  case "$1" in
+    etcd-server) echo etcd ;;
+    *) echo "$1" ;;
+  esac
+}
+
 has_service() {
   for folder in /lib/systemd/system /usr/lib/systemd/system /etc/systemd/system; do
     if [ -e "$folder/$1.service" ]; then return 0; fi
@@ -61,7 +68,8 @@ for folder in "$cluster_folder" "${cluster_folder%/*}"; do
 done
 # A service that was there before is somebody's, and stays as it is.
 for package in "$@"; do
-  if ! has_service "$package"; then new="$new $package"; fi
+  service=$(service_of "$package")
+  if ! has_service "$service"; then new="$new $service"; fi
 done
 trap finish EXIT
 trap 'exit 129' HUP

@@ -1,6 +1,6 @@
 /** Where the servers that the tests talk to are installed, if they are, and the compiler for what is put under them. */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** @param {string} path */
@@ -15,7 +15,15 @@ function isExecutable(path) {
 
 function searchPath() {
   const fromEnvironment = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder);
-  return [...fromEnvironment, '/usr/local/bin', '/usr/bin'];
+  // The path of a plain user leaves out where Debian keeps PgBouncer.
+  return [...fromEnvironment, '/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin'];
+}
+
+/** @param {string} name */
+function findProgram(name) {
+  return searchPath()
+    .map((folder) => join(folder, name))
+    .find(isExecutable);
 }
 
 /** Debian keeps one folder per PostgreSQL version off the path; the newest one first. */
@@ -31,10 +39,29 @@ function debianPostgresFolders() {
 }
 
 /** @returns {string | undefined} the path of `redis-server` */
-export function findRedisServer() {
-  return searchPath()
-    .map((folder) => join(folder, 'redis-server'))
-    .find(isExecutable);
+export const findRedisServer = () => findProgram('redis-server');
+
+/** @returns {string | undefined} the path of `redis-sentinel` */
+export const findRedisSentinel = () => findProgram('redis-sentinel');
+
+/** @returns {string | undefined} the path of `etcd` */
+export const findEtcd = () => findProgram('etcd');
+
+/** @returns {string | undefined} the path of `etcdctl` */
+export const findEtcdctl = () => findProgram('etcdctl');
+
+/** @returns {string | undefined} the path of `pgbouncer` */
+export const findPgBouncer = () => findProgram('pgbouncer');
+
+/** @returns {string | undefined} the path of `openssl`, which makes the certificates of the tests */
+export const findOpenssl = () => findProgram('openssl');
+
+/** @returns {string | undefined} the path of a Java virtual machine */
+export const findJava = () => findProgram('java');
+
+/** @returns {string | undefined} ZooKeeper as Debian's package has it; the archive names those that it needs itself */
+export function findZooKeeperJar() {
+  return ['/usr/share/java/zookeeper.jar'].find((path) => existsSync(path));
 }
 
 /** @returns {string | undefined} the folder that has both `initdb` and `postgres` */
