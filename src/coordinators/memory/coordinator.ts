@@ -3,58 +3,11 @@ import { requireInstance, requireObject } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
-import type { Act, RevokeRequest } from '../acts.js';
-import type {
-  Call,
-  Candidate,
-  EnrollRequest,
-  EnrollResult,
-  WithdrawRequest,
-} from '../candidates.js';
-import type {
-  AcquireRequest,
-  AcquireResult,
-  CallOptions,
-  Coordinator,
-  EndResult,
-  HandoffRequest,
-  ReleaseRequest,
-  RenewRequest,
-  RenewResult,
-  StoredDocument,
-  WriteDocumentResult,
-} from '../contract.js';
-import type { HistoryEntry } from '../history.js';
+import type { Call } from '../candidates.js';
+import type { Coordinator } from '../contract.js';
 import type { Holder } from '../holder.js';
-import { validateName } from '../names.js';
-import type { LeaseRecord } from '../record.js';
-import {
-  checkAcquires,
-  checkAct,
-  checkDocument,
-  checkEnrollments,
-  checkGroup,
-  checkHandoffs,
-  checkHolder,
-  checkNames,
-  checkReleases,
-  checkRenewals,
-  checkRevocation,
-  checkTimeout,
-  checkWithdrawals,
-  copies,
-} from '../requests.js';
-import { historyOf, resumeOne, revokeOne, suspendOne } from '../rules/acts.js';
-import { describeCandidate } from '../rules/candidate.js';
-import {
-  acquireAll,
-  enrollOne,
-  handOffOne,
-  releaseOne,
-  renewOne,
-  writeDocument,
-} from '../rules/operations.js';
-import { listGroup, readOne } from '../rules/standing.js';
+import { checkGroup, checkHolder } from '../requests.js';
+import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
 import { memoryPromises } from './promises.js';
 import { MemoryStore } from './store.js';
 
@@ -82,12 +35,13 @@ export function memoryCoordinator(
   return new MemoryCoordinator(store, options);
 }
 
-class MemoryCoordinator implements Coordinator {
+class MemoryCoordinator extends LedgerCoordinator {
   readonly promises = memoryPromises;
   readonly #store: MemoryStore;
   readonly #caller: MemoryCaller;
 
   constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
+    super();
     requireInstance('store', store, MemoryStore);
     requireObject('options', options);
     this.#store = store;
@@ -102,50 +56,24 @@ class MemoryCoordinator implements Coordinator {
     );
   }
 
-  async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
-    const checked = copies(checkAcquires(requests, this.promises));
-    return this.#call(
-      'acquire',
-      checkTimeout(call),
-      (nowMs) => acquireAll(this.#store, checked, nowMs),
-      () => checked.map(() => ({ outcome: 'too-late' })),
-    );
+  protected override run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
+    const { operation, timeoutMs, whenLate } = step;
+    const execute = () => {
+      const nowMs = this.#store.expire();
+      try {
+        return step.execute(this.#store, nowMs);
+      } finally {
+        this.#store.followDeadlines();
+      }
+    };
+    return this.#caller.call(operation, timeoutMs, execute, whenLate);
   }
 
-  async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
-    const checked = copies(checkRenewals(requests, this.promises));
-    return this.#call('renew', checkTimeout(call), (nowMs) =>
-      checked.map((request) => renewOne(this.#store, request, nowMs)),
-    );
+  protected override throwIfClosed(): void {
+    this.#caller.throwIfClosed();
   }
 
-  async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = copies(checkReleases(requests));
-    return this.#call('release', checkTimeout(call), (nowMs) =>
-      checked.map((request) => releaseOne(this.#store, request, nowMs)),
-    );
-  }
-
-  async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = copies(checkHandoffs(requests, this.promises));
-    return this.#call('handoff', checkTimeout(call), (nowMs) =>
-      checked.map((request) => handOffOne(this.#store, request, nowMs)),
-    );
-  }
-
-  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
-    const checked = checkNames(names);
-    return this.#call('read', checkTimeout(call), (nowMs) =>
-      checked.map((name) => readOne(this.#store, name, nowMs)),
-    );
-  }
-
-  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
-    checkGroup(group);
-    return this.#call('list', checkTimeout(call), (nowMs) => listGroup(this.#store, group, nowMs));
-  }
-
-  watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
+  override watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     const checked = checkGroup(group);
     return this.#caller.listen<string | undefined>(
       (told) => this.#store.watch(checked, told),
@@ -153,103 +81,16 @@ class MemoryCoordinator implements Coordinator {
     );
   }
 
-  onConnectionLost(lost: () => void): Unsubscribe {
+  override onConnectionLost(lost: () => void): Unsubscribe {
     return this.#caller.attach(() => this.#store.onConnectionLost(lost));
   }
 
-  async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
-    const checked = copies(checkEnrollments(requests));
-    return this.#call('enroll', checkTimeout(call), (nowMs) =>
-      checked.map((request) => enrollOne(this.#store, request, nowMs)),
-    );
-  }
-
-  async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
-    const checked = copies(checkWithdrawals(requests));
-    return this.#call('withdraw', checkTimeout(call), () => {
-      for (const { name, holder } of checked) this.#store.candidates.withdraw(name, holder);
-    });
-  }
-
-  async candidates(name: string, call: CallOptions): Promise<Candidate[]> {
-    validateName(name);
-    return this.#call('candidates', checkTimeout(call), (nowMs) =>
-      this.#store.candidates.of(name).map((entry) => describeCandidate(entry, nowMs)),
-    );
-  }
-
-  onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
+  override onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     checkHolder(holder);
     return this.#caller.listen<Call>((told) => this.#store.onCalled(holder, told), called);
   }
 
-  async revoke(
-    name: string,
-    request: RevokeRequest,
-    call: CallOptions,
-  ): Promise<LeaseRecord | undefined> {
-    const checked = { ...checkRevocation(request) };
-    validateName(name);
-    return this.#call('revoke', checkTimeout(call), (nowMs) =>
-      revokeOne(this.#store, name, checked, nowMs),
-    );
-  }
-
-  async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
-    const checked = { ...checkAct(act) };
-    validateName(name);
-    return this.#call('suspend', checkTimeout(call), (nowMs) =>
-      suspendOne(this.#store, name, checked, nowMs),
-    );
-  }
-
-  async resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
-    const checked = { ...checkAct(act) };
-    validateName(name);
-    return this.#call('resume', checkTimeout(call), () => resumeOne(this.#store, name, checked));
-  }
-
-  async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
-    validateName(name);
-    return this.#call('history', checkTimeout(call), () => historyOf(this.#store, name));
-  }
-
-  async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
-    validateName(name);
-    return this.#call('readDocument', checkTimeout(call), () => this.#store.documents.get(name));
-  }
-
-  async writeDocument(
-    name: string,
-    text: string,
-    expectedVersion: number,
-    call: CallOptions,
-  ): Promise<WriteDocumentResult> {
-    validateName(name);
-    checkDocument(text, expectedVersion);
-    return this.#call('writeDocument', checkTimeout(call), () =>
-      writeDocument(this.#store, name, text, expectedVersion),
-    );
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#caller.close();
-  }
-
-  #call<Answer>(
-    operation: string,
-    timeoutMs: number,
-    execute: (nowMs: number) => Answer,
-    whenLate?: () => Answer,
-  ): Promise<Answer> {
-    const run = () => {
-      const nowMs = this.#store.expire();
-      try {
-        return execute(nowMs);
-      } finally {
-        this.#store.followDeadlines();
-      }
-    };
-    return this.#caller.call(operation, timeoutMs, run, whenLate);
   }
 }

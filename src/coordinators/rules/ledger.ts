@@ -1,6 +1,7 @@
 import type { EnrollRequest } from '../candidates.js';
 import type { StoredDocument } from '../contract.js';
 import type { ActEntry, HistoryEntry } from '../history.js';
+import type { Holder } from '../holder.js';
 import type { Revocation } from '../record.js';
 import type { StoredCandidate } from './candidate.js';
 import type { StoredRecord } from './record.js';
@@ -49,6 +50,9 @@ interface LedgerRecords {
 interface LedgerCandidates {
   /** @returns whether another holder of the same id has refreshed its entry since this one last did. */
   enroll(request: EnrollRequest, nowMs: number, wallMs: number): boolean;
+  withdraw(name: string, holder: Holder): void;
+  /** Who waits, in the order in which they are called; then the rest. */
+  of(name: string): StoredCandidate[];
   /** Who waits, in the order in which they are called. */
   waitingFor(name: string): StoredCandidate[];
 }

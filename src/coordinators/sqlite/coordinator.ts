@@ -4,7 +4,6 @@ import {
   type SqliteEvents,
   type SqliteLibrary,
   SqliteSession,
-  type SqliteTransaction,
   type StatFileSystem,
   sqlitePath,
 } from '../../drivers/sqlite/index.js';
@@ -12,59 +11,19 @@ import { requireObject } from '../../errors/checks.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
-import type { Act, RevokeRequest } from '../acts.js';
-import type {
-  Call,
-  Candidate,
-  EnrollRequest,
-  EnrollResult,
-  WithdrawRequest,
-} from '../candidates.js';
+import type { Call } from '../candidates.js';
 import type {
   AcquireRequest,
   AcquireResult,
-  CallOptions,
   Coordinator,
   CoordinatorRecipe,
-  EndResult,
-  HandoffRequest,
-  ReleaseRequest,
   RenewRequest,
   RenewResult,
-  StoredDocument,
-  WriteDocumentResult,
 } from '../contract.js';
-import type { HistoryEntry } from '../history.js';
 import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
-import type { LeaseRecord } from '../record.js';
-import {
-  checkAcquires,
-  checkAct,
-  checkDocument,
-  checkEnrollments,
-  checkGroup,
-  checkHandoffs,
-  checkHolder,
-  checkNames,
-  checkReleases,
-  checkRenewals,
-  checkRevocation,
-  checkTimeout,
-  checkWithdrawals,
-  copies,
-} from '../requests.js';
-import { historyOf, resumeOne, revokeOne, suspendOne } from '../rules/acts.js';
-import { describeCandidate } from '../rules/candidate.js';
-import {
-  acquireAll,
-  enrollOne,
-  handOffOne,
-  releaseOne,
-  renewOne,
-  writeDocument,
-} from '../rules/operations.js';
-import { listGroup, readOne } from '../rules/standing.js';
+import { checkGroup, checkHolder } from '../requests.js';
+import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
 import { SqliteLedger } from './ledger.js';
 import { sqlitePromises } from './promises.js';
 import { leaseSchema } from './schema.js';
@@ -122,7 +81,7 @@ export function sqliteCoordinator(
   return new FileCoordinator(sqlitePath(location), requireObject('options', options));
 }
 
-class FileCoordinator implements SqliteCoordinator {
+class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
   readonly promises = sqlitePromises;
   readonly #recipe: CoordinatorRecipe | undefined;
   readonly #namespace: string;
@@ -133,6 +92,7 @@ class FileCoordinator implements SqliteCoordinator {
   #sweptName = '';
 
   constructor(path: string, options: SqliteCoordinatorOptions) {
+    super();
     const { namespace = 'default', createDirectory = false } = options;
     const { clock, library, statFileSystem } = options;
     const runtime = requireRuntime(options.runtime);
@@ -165,197 +125,75 @@ class FileCoordinator implements SqliteCoordinator {
     return this.#session.on(name as keyof SqliteEvents, listener as never);
   }
 
-  async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
-    const checked = copies(checkAcquires(requests, this.promises));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    const results = await this.#write('acquire', timeoutMs, (ledger, nowMs) => {
-      if (ledger.hasBadTerm()) return checked.map(() => badTerm);
-      const answers = acquireAll(ledger, checked, nowMs);
-      this.#sweptName = ledger.records.sweepAfter(this.#sweptName);
-      return answers;
-    });
+  override async acquire(
+    ...[requests, call]: Parameters<Coordinator['acquire']>
+  ): Promise<AcquireResult[]> {
+    // As they are now: the caller may reuse its objects meanwhile.
+    const names = requests.map(({ name }) => name);
+    const results = await super.acquire(requests, call);
     for (const [index, result] of results.entries()) {
-      const { name } = checked[index] as AcquireRequest;
-      if (result.outcome === 'corrupt')
-        this.#events.emit('corrupt', { name, detail: result.detail });
+      if (result.outcome !== 'corrupt') continue;
+      this.#events.emit('corrupt', { name: names[index] as string, detail: result.detail });
     }
     return results;
   }
 
-  async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
-    const checked = copies(checkRenewals(requests, this.promises));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    const results = await this.#session.call('renew', 'write', timeoutMs, (transaction) => {
+  protected override grant(
+    ledger: SqliteLedger,
+    requests: readonly AcquireRequest[],
+    nowMs: number,
+  ): AcquireResult[] {
+    if (ledger.hasBadTerm()) return requests.map(() => badTerm);
+    const answers = super.grant(ledger, requests, nowMs);
+    this.#sweptName = ledger.records.sweepAfter(this.#sweptName);
+    return answers;
+  }
+
+  protected override extend(
+    ledger: SqliteLedger,
+    request: RenewRequest,
+    nowMs: number,
+  ): RenewResult {
+    return ledger.records.extend(request) ? renewed : super.extend(ledger, request, nowMs);
+  }
+
+  protected override async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
+    const { operation, mode, timeoutMs } = step;
+    const answer = await this.#session.call(operation, mode, timeoutMs, (transaction) => {
       const ledger = new SqliteLedger(transaction, this.#namespace);
-      return checked.map((request) =>
-        ledger.records.extend(request) ? renewed : renewOne(ledger, request, transaction.nowMs),
-      );
+      const result = step.execute(ledger, transaction.nowMs);
+      ledger.leaveWord();
+      return result;
     });
-    // Rings no bell: nobody waits for a renewal.
-    this.#waking.noteWrite();
-    return results;
+    // Nobody waits for a renewal, so none rings the bell.
+    if (operation === 'renew') this.#waking.noteWrite();
+    else if (mode === 'write') ring(this.#session.path);
+    return answer;
   }
 
-  async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = copies(checkReleases(requests));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    return this.#write('release', timeoutMs, (ledger, nowMs) =>
-      checked.map((request) => releaseOne(ledger, request, nowMs)),
-    );
+  protected override throwIfClosed(): void {
+    this.#session.throwIfClosed();
   }
 
-  async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
-    const checked = copies(checkHandoffs(requests, this.promises));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    return this.#write('handoff', timeoutMs, (ledger, nowMs) =>
-      checked.map((request) => handOffOne(ledger, request, nowMs)),
-    );
-  }
-
-  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
-    const checked = checkNames(names);
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    return this.#read('read', timeoutMs, (ledger, nowMs) =>
-      checked.map((name) => readOne(ledger, name, nowMs)),
-    );
-  }
-
-  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
-    checkGroup(group);
-    return this.#read('list', checkTimeout(call), (ledger, nowMs) =>
-      listGroup(ledger, group, nowMs),
-    );
-  }
-
-  watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
+  override watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     this.#session.throwIfClosed();
     return this.#waking.watch(checkGroup(group), isolated(wake));
   }
 
-  onConnectionLost(lost: () => void): Unsubscribe {
+  override onConnectionLost(lost: () => void): Unsubscribe {
     return this.#session.on('lost', lost);
   }
 
-  async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
-    const checked = copies(checkEnrollments(requests));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#nothing();
-    return this.#write('enroll', timeoutMs, (ledger, nowMs) =>
-      checked.map((request) => enrollOne(ledger, request, nowMs)),
-    );
-  }
-
-  async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
-    const checked = copies(checkWithdrawals(requests));
-    const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.#session.throwIfClosed();
-    return this.#write('withdraw', timeoutMs, (ledger) => {
-      for (const { name, holder } of checked) ledger.candidates.withdraw(name, holder);
-    });
-  }
-
-  async candidates(name: string, call: CallOptions): Promise<Candidate[]> {
-    validateName(name);
-    return this.#read('candidates', checkTimeout(call), (ledger, nowMs) =>
-      ledger.candidates.of(name).map((entry) => describeCandidate(entry, nowMs)),
-    );
-  }
-
-  onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
+  override onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     this.#session.throwIfClosed();
     checkHolder(holder);
     return this.#waking.onCalled(holder, isolated(called));
   }
 
-  async revoke(
-    name: string,
-    request: RevokeRequest,
-    call: CallOptions,
-  ): Promise<LeaseRecord | undefined> {
-    const checked = { ...checkRevocation(request) };
-    validateName(name);
-    return this.#write('revoke', checkTimeout(call), (ledger, nowMs) =>
-      revokeOne(ledger, name, checked, nowMs),
-    );
-  }
-
-  async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
-    const checked = { ...checkAct(act) };
-    validateName(name);
-    return this.#write('suspend', checkTimeout(call), (ledger, nowMs) =>
-      suspendOne(ledger, name, checked, nowMs),
-    );
-  }
-
-  async resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
-    const checked = { ...checkAct(act) };
-    validateName(name);
-    return this.#write('resume', checkTimeout(call), (ledger) => resumeOne(ledger, name, checked));
-  }
-
-  async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
-    validateName(name);
-    // A write, since the end of a term whose record was removed is noted when it is noticed.
-    return this.#write('history', checkTimeout(call), (ledger) => historyOf(ledger, name));
-  }
-
-  async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
-    validateName(name);
-    return this.#read('readDocument', checkTimeout(call), (ledger) => ledger.documents.get(name));
-  }
-
-  async writeDocument(
-    name: string,
-    text: string,
-    expectedVersion: number,
-    call: CallOptions,
-  ): Promise<WriteDocumentResult> {
-    validateName(name);
-    checkDocument(text, expectedVersion);
-    return this.#write('writeDocument', checkTimeout(call), (ledger) =>
-      writeDocument(ledger, name, text, expectedVersion),
-    );
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#waking.close();
     this.#session.close();
     this.#events.removeAll();
-  }
-
-  #nothing(): never[] {
-    this.#session.throwIfClosed();
-    return [];
-  }
-
-  async #write<Answer>(
-    operation: string,
-    timeoutMs: number,
-    execute: (ledger: SqliteLedger, nowMs: number) => Answer,
-  ): Promise<Answer> {
-    const answer = await this.#session.call(operation, 'write', timeoutMs, (transaction) => {
-      const ledger = new SqliteLedger(transaction, this.#namespace);
-      const result = execute(ledger, transaction.nowMs);
-      ledger.leaveWord();
-      return result;
-    });
-    ring(this.#session.path);
-    return answer;
-  }
-
-  #read<Answer>(
-    operation: string,
-    timeoutMs: number,
-    execute: (ledger: SqliteLedger, nowMs: number) => Answer,
-  ): Promise<Answer> {
-    return this.#session.call(operation, 'read', timeoutMs, (transaction: SqliteTransaction) =>
-      execute(new SqliteLedger(transaction, this.#namespace), transaction.nowMs),
-    );
   }
 }
 

@@ -41,7 +41,7 @@ export class MemoryCaller {
     execute: () => Answer,
     whenLate?: () => Answer,
   ): Promise<Answer> {
-    this.#throwIfClosed();
+    this.throwIfClosed();
     const { runtime, link, nowMs } = this.#options;
     const notAfterMs = nowMs() + timeoutMs;
     return new Promise<Answer>((resolve, reject) => {
@@ -87,7 +87,7 @@ export class MemoryCaller {
     subscribe: (told: (value: Value) => void) => Unsubscribe,
     listener: (value: Value) => void,
   ): Unsubscribe {
-    this.#throwIfClosed();
+    this.throwIfClosed();
     // Isolated: a listener that throws must not reach the microtask that delivers.
     const outlet = new Emitter<{ told: Value }>();
     outlet.on('told', listener);
@@ -104,7 +104,7 @@ export class MemoryCaller {
 
   /** Takes a subscription along when this is closed. */
   attach(subscribe: () => Unsubscribe): Unsubscribe {
-    this.#throwIfClosed();
+    this.throwIfClosed();
     return this.#keep(subscribe());
   }
 
@@ -128,7 +128,8 @@ export class MemoryCaller {
     this.giveUpAll('it was closed meanwhile');
   }
 
-  #throwIfClosed(): void {
+  /** @throws {ClosedError} */
+  throwIfClosed(): void {
     if (this.#isClosed) throw new ClosedError(`this client of the ${this.#options.what}`);
   }
 
