@@ -108,6 +108,27 @@ describe("when the wall clock of the Redis server is set by an administrator's h
       },
     );
 
+    it.each([
+      ['a lease', {}],
+      ['a lease with a history', { keepHistory: true }],
+      ['a lease with a lock-delay', { graceMs: ttlMs }],
+    ])(
+      '%s whose holder is dead is seen free after one time of its own, from the first who looks',
+      async (_, parts) => {
+        const repaired: string[] = [];
+        redis.coordinator.on('repaired', ({ name }) => repaired.push(name));
+        await redis.take('team/read', { ttlMs, ...parts });
+        await redis.take('group/listed', { ttlMs, ...parts });
+        redis.server.stepClock(-hourMs);
+        const list = () => redis.coordinator.list('group', call);
+        expect(await redis.read('team/read')).toMatchObject({ state: 'held', remainingMs: ttlMs });
+        expect(await list()).toMatchObject([{ state: 'held', remainingMs: ttlMs }]);
+        await expect.poll(() => redis.read('team/read'), { timeout: 3 * ttlMs }).toBeUndefined();
+        await expect.poll(list, { timeout: 3 * ttlMs }).toEqual([]);
+        expect(repaired).toEqual(['team/read', 'group/listed']);
+      },
+    );
+
     it('a lease whose holder lives is renewed as ever', async () => {
       const plain = await redis.take('plain', { ttlMs });
       const elected = await redis.take('elected', { ttlMs, graceMs: ttlMs, keepHistory: true });

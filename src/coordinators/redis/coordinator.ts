@@ -119,12 +119,13 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#runtime = runtime;
     for (const name of ['connected', 'disconnected', 'warning'] as const)
       this.#session.on(name, (event) => this.#events.emit(name, event));
-    this.#reads = new RedisReads(this.#session, this.#keys, (foreign) =>
-      this.#events.emit('corrupt', { name: foreign, detail: 'a value that is no record' }),
-    );
-    this.#candidates = new RedisCandidates(this.#session, this.#keys, (name) =>
-      this.#events.emit('repaired', { name }),
-    );
+    const repaired = (name: string) => this.#events.emit('repaired', { name });
+    this.#reads = new RedisReads(this.#session, this.#keys, {
+      foreign: (name) =>
+        this.#events.emit('corrupt', { name, detail: 'a value that is no record' }),
+      repaired,
+    });
+    this.#candidates = new RedisCandidates(this.#session, this.#keys, repaired);
     this.#acts = new RedisActs(this.#session, this.#keys);
     this.#documents = new RedisDocuments(this.#session, this.#keys);
     if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)

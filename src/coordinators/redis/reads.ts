@@ -1,13 +1,13 @@
 import type { RedisSession } from '../../drivers/redis/index.js';
-import { RecordCorruptError } from '../../errors/index.js';
+import { RecordCorruptError, TenureError } from '../../errors/index.js';
 import type { CallOptions } from '../contract.js';
 import { groupOf } from '../names.js';
 import type { LeaseRecord } from '../record.js';
 import { checkGroup, checkNames, checkTimeout } from '../requests.js';
 import { badRecord, foreign } from './answers.js';
 import type { RedisKeys } from './keys.js';
-import { parseRecord } from './record.js';
-import { membersScript, readScript } from './scripts/index.js';
+import { outlivesItself, parseRecord } from './record.js';
+import { cutScript, membersScript, readScript } from './scripts/index.js';
 
 /** How many records one step reads: few enough not to hold up renewals, and all shards of a usual group. */
 const readChunkCount = 512;
@@ -15,17 +15,26 @@ const readChunkCount = 512;
 /** What stands under a name, and in the table of suspensions; `null`: nothing. */
 type RecordReply = readonly [text: string | null, remainingMs: number, suspension: string | null];
 
-/** What stands under names; nothing here changes a lease. */
+export interface ReadsListener {
+  /** A list left out this name because what stands there is no record. */
+  foreign(name: string): void;
+  /** The record of this name was cut down to its own time. */
+  repaired(name: string): void;
+}
+
+/**
+ * What stands under names. Nothing here changes a lease, but that one which would outlive its own time is cut down to it:
+ * whoever only looks until a name is free, as shard workers do, would otherwise never see that.
+ */
 export class RedisReads {
   readonly #session: RedisSession;
   readonly #keys: RedisKeys;
-  readonly #onForeign: (name: string) => void;
+  readonly #hears: ReadsListener;
 
-  /** `onForeign` hears of names that a list left out because what stands there is no record. */
-  constructor(session: RedisSession, keys: RedisKeys, onForeign: (name: string) => void) {
+  constructor(session: RedisSession, keys: RedisKeys, hears: ReadsListener) {
     this.#session = session;
     this.#keys = keys;
-    this.#onForeign = onForeign;
+    this.#hears = hears;
   }
 
   async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
@@ -33,7 +42,7 @@ export class RedisReads {
     const leftMs = this.#session.connection.budget(checkTimeout(call));
     const records: (LeaseRecord | undefined)[] = [];
     for (const chunk of chunks(checked)) {
-      const found = await this.#readChunk(chunk, undefined, leftMs());
+      const found = await this.#readChunk(chunk, undefined, leftMs);
       for (const record of found) {
         if (record instanceof RecordCorruptError) throw record;
         records.push(record === 'free' ? undefined : record);
@@ -47,9 +56,9 @@ export class RedisReads {
     const leftMs = this.#session.connection.budget(checkTimeout(call));
     const records: LeaseRecord[] = [];
     for (const chunk of chunks(await this.#namesIn(group, indexKey, leftMs()))) {
-      const found = await this.#readChunk(chunk, indexKey, leftMs());
+      const found = await this.#readChunk(chunk, indexKey, leftMs);
       for (const [index, record] of found.entries()) {
-        if (record instanceof RecordCorruptError) this.#onForeign(chunk[index] as string);
+        if (record instanceof RecordCorruptError) this.#hears.foreign(chunk[index] as string);
         else if (record !== 'free') records.push(record);
       }
     }
@@ -74,18 +83,33 @@ export class RedisReads {
   async #readChunk(
     names: readonly string[],
     indexKey: string | undefined,
-    timeoutMs: number,
+    leftMs: () => number,
   ): Promise<(LeaseRecord | 'free' | RecordCorruptError)[]> {
     const leases = names.map((name) => this.#keys.place(name).lease);
     const keys = [this.#keys.suspended, ...leases, ...(indexKey === undefined ? [] : [indexKey])];
     const args = [names.length, ...names];
-    const reply = await this.#session.connection.run(readScript, keys, args, timeoutMs);
-    const [now, found] = reply as [string, RecordReply[]];
-    return found.map(([text, remainingMs, suspension], index) => {
+    const reply = await this.#session.connection.run(readScript, keys, args, leftMs());
+    const [now, replies] = reply as [string, RecordReply[]];
+    const odd: string[] = [];
+    const found = replies.map(([text, remainingMs, suspension], index) => {
       const name = names[index] as string;
       const stands = { text, remainingMs, suspension, nowMs: Number(now) };
+      if (outlivesItself(stands)) odd.push(name);
       return parseRecord(name, stands) ?? foreign(this.#keys, name, stands);
     });
+    if (odd.length > 0) await this.#cut(odd, leftMs());
+    return found;
+  }
+
+  /** What was read stands, also if this fails: the next read, or an acquisition, tries again. */
+  async #cut(names: readonly string[], timeoutMs: number): Promise<void> {
+    const keys = names.map((name) => this.#keys.place(name).lease);
+    try {
+      const reply = await this.#session.connection.run(cutScript, keys, [], timeoutMs);
+      for (const number of reply as number[]) this.#hears.repaired(names[number - 1] as string);
+    } catch (error) {
+      if (!(error instanceof TenureError)) throw error;
+    }
   }
 }
 

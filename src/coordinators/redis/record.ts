@@ -3,6 +3,7 @@ import { historyLifeMs } from '../history.js';
 import { Holder } from '../holder.js';
 import type { HeldRecord, LeaseRecord, Revocation } from '../record.js';
 import { isTerm } from '../term.js';
+import { ttlSlackMs } from './limits.js';
 import { parseWords } from './words.js';
 
 /*
@@ -65,6 +66,16 @@ export function parseOwnRecord(name: string, found: Found): LeaseRecord | undefi
   return record === 'free' ? undefined : record;
 }
 
+/**
+ * Whether what was found would outlive its own time: somebody removed its TTL, or set the server's clock back. The same as
+ * `isOdd` in `scripts/records.ts`, which cuts it down.
+ */
+export function outlivesItself({ text, remainingMs }: Found): boolean {
+  const spans = text === null ? undefined : spansOf(text);
+  if (spans === undefined) return false;
+  return remainingMs < 0 || remainingMs > wholeOf(spans) + ttlSlackMs;
+}
+
 function parseSuspension(text: string): Revocation | undefined {
   const [, at, encoded = ''] = suspension.exec(text) ?? [];
   const words = parseWords(encoded);
@@ -77,6 +88,22 @@ interface Spans {
   readonly graceMs: number;
   readonly reserveMs: number;
   readonly keptMs: number;
+}
+
+function wholeOf({ ttlMs, graceMs, reserveMs, keptMs }: Spans): number {
+  return ttlMs + graceMs + reserveMs + keptMs;
+}
+
+/** Of a lease or a reservation; of what is neither, nothing that counts. */
+function spansOf(text: string): Spans | undefined {
+  const [, kind, , , ttl, grace, kept, , , rest = ''] = lease.exec(text) ?? [];
+  if (kind === undefined) {
+    const [, , , reserve] = reservation.exec(text) ?? [];
+    if (reserve === undefined) return undefined;
+    return { ttlMs: 0, graceMs: 0, reserveMs: Number(reserve), keptMs: 0 };
+  }
+  const reserveMs = kind === 'X' ? (parseRevocation(rest)?.reserveMs ?? 0) : 0;
+  return { ttlMs: Number(ttl), graceMs: Number(grace), reserveMs, keptMs: Number(kept) };
 }
 
 type Timed = Exclude<LeaseRecord, { state: 'suspended' }>;
@@ -159,8 +186,9 @@ interface Stands {
 }
 
 /** What stands there by what is left of the key's TTL. The same as `weigh` in `scripts/records.ts`. */
-function standing({ ttlMs, graceMs, reserveMs, keptMs }: Spans, remainingMs: number): Stands {
-  const wholeMs = ttlMs + graceMs + reserveMs + keptMs;
+function standing(spans: Spans, remainingMs: number): Stands {
+  const { ttlMs, graceMs, reserveMs, keptMs } = spans;
+  const wholeMs = wholeOf(spans);
   const goneInMs = remainingMs < 0 ? wholeMs : Math.min(remainingMs, wholeMs);
   const freeInMs = goneInMs - keptMs;
   const delayedForMs = freeInMs - reserveMs;

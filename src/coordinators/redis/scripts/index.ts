@@ -11,5 +11,5 @@ export { candidatesScript, enrollScript, withdrawScript } from './candidates.js'
 export { readDocumentScript, writeDocumentScript } from './documents.js';
 export { endScript } from './ends.js';
 export { acquireScript } from './grants.js';
-export { membersScript, readScript } from './reads.js';
+export { cutScript, membersScript, readScript } from './reads.js';
 export { renewScript } from './renewals.js';

@@ -33,6 +33,28 @@ return { number(now), results }
 );
 
 /**
+ * Cuts records that would outlive their own time down to it.
+ *
+ * - KEYS: the leases. Returns the numbers of those that were cut.
+ * - Clock: the server's, for the new deadlines.
+ * - Keeps true: nobody's time becomes longer, and whoever renews is not the worse for it.
+ */
+export const cutScript = defineScript(
+  'cut',
+  `${records}
+local cut = {}
+for i = 1, #KEYS do
+  local record = look(KEYS[i])
+  if record and record.isOdd then
+    call('PEXPIRE', KEYS[i], record.whole)
+    cut[#cut + 1] = i
+  end
+end
+return cut
+`,
+);
+
+/**
  * The names in a group's index, some of which may be free by now, and all suspended names of the namespace.
  *
  * - KEYS: the index; the suspensions. Returns both, or nothing if one is of another type. Changes nothing.
