@@ -168,6 +168,16 @@ export class TestWork {
   }
 }
 
+/** A process that leads, or waits to. */
+export function candidate(fixture: ElectionFixture, id: string, options: ProcessOptions = {}) {
+  const process = fixture.process(id, options);
+  const work = new TestWork();
+  const stop = new AbortController();
+  const leading = process.election.lead(work.run, { signal: stop.signal });
+  leading.catch(() => {});
+  return { ...process, work, stop, leading };
+}
+
 /** A log without the tries that were repeated: how many there are is not the point. */
 export function withoutRetries(log: readonly string[]): string[] {
   return log.filter((line) => !line.startsWith('campaignFailed'));

@@ -3,11 +3,11 @@ import { StopRequestedError, WorkOverdueError } from '../../src/elections/index.
 import { OptionError } from '../../src/errors/index.js';
 import { untyped } from '../support/untyped.js';
 import {
+  candidate,
   ElectionFixture,
   name,
   never,
   rejection,
-  TestWork,
   ttlMs,
   withoutRetries,
 } from './fixture.js';
@@ -25,30 +25,22 @@ const drainMs = 10_000;
 
 /** A process that leads with work that drains until `drained` is called. */
 async function leader(id = 'a', options: Parameters<ElectionFixture['process']>[1] = {}) {
-  const process = fixture.process(id, {
-    ...options,
-    election: { drainMs, ...options.election },
-  });
-  const work = new TestWork();
+  const election = { drainMs, ...options.election };
+  const a = candidate(fixture, id, { ...options, election });
   let drained = () => {};
-  work.onStop = () =>
+  a.work.onStop = () =>
     new Promise<string>((resolve) => {
       drained = () => resolve('drained');
     });
-  const stop = new AbortController();
-  const leading = process.election.lead(work.run, { signal: stop.signal });
-  leading.catch(() => {});
   await fixture.runtime.advance(100);
-  expect(process.log).toEqual(['elected']);
-  return { ...process, work, stop, leading, drained: () => drained() };
+  expect(a.log).toEqual(['elected']);
+  return { ...a, drained: () => drained() };
 }
 
 async function waiter(id: string) {
-  const process = fixture.process(id);
-  const work = new TestWork();
-  void process.election.lead(work.run);
+  const waiting = candidate(fixture, id);
   await fixture.runtime.advance(100);
-  return { ...process, work };
+  return waiting;
 }
 
 function settled(promise: Promise<unknown>): () => boolean {

@@ -1,7 +1,7 @@
 import type { Coordinator, LeaseRecord } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
-import { Leases, type LeasesOptions } from '../../src/leases/index.js';
+import { Leases, type LeasesOptions, type WaitOptions } from '../../src/leases/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 
 type Operation = 'acquire' | 'read' | 'enroll' | 'withdraw' | 'watch';
@@ -98,4 +98,36 @@ export class QueueFixture {
       },
     });
   }
+}
+
+export const name = 'payments';
+export const ttlMs = 6_000;
+export const renewEveryMs = ttlMs / 3;
+
+/** Processes of these ids, which share one store. */
+export function fixtureOf(...ids: string[]) {
+  const fixture = new QueueFixture();
+  const processes = ids.map((id) => fixture.process(id, { ttlMs }));
+  return {
+    fixture,
+    runtime: fixture.runtime,
+    processes: processes as [QueueProcess, ...QueueProcess[]],
+  };
+}
+
+/** A wait, and what has become of it so far. */
+export function startWaiting({ leases }: QueueProcess, options: WaitOptions = {}) {
+  const wait = { lease: undefined, error: undefined, isOver: false } as {
+    lease: Awaited<ReturnType<typeof leases.acquire>>;
+    error: unknown;
+    isOver: boolean;
+  };
+  void leases
+    .acquire(name, { waitMs: Number.POSITIVE_INFINITY, ...options })
+    .then(
+      (lease) => Object.assign(wait, { lease }),
+      (error: unknown) => Object.assign(wait, { error }),
+    )
+    .finally(() => Object.assign(wait, { isOver: true }));
+  return wait;
 }
