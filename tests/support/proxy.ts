@@ -14,8 +14,8 @@ export type Toxic =
       readonly kind: 'judge';
       readonly fateOf: (bytes: Buffer, from: Socket, to: Socket) => 'none' | 'swallow' | 'hold';
     }
-  /** Bytes pass, and a copy goes to another server connection, whose answers nobody reads. */
-  | { readonly kind: 'copy'; readonly copyTo: Socket }
+  /** Bytes pass, and are told of. */
+  | { readonly kind: 'overhear'; readonly heard: (bytes: Buffer) => void }
   /** The connection is reset once this many more bytes went through. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
@@ -86,9 +86,9 @@ export class Lane {
       case 'delay':
         setTimeout(() => to.writable && to.write(bytes), toxic.delayMs);
         break;
-      case 'copy':
+      case 'overhear':
         to.write(bytes);
-        toxic.copyTo.write(bytes);
+        toxic.heard(bytes);
         break;
       case 'cut':
         this.#cut(toxic.afterBytes, from, to, bytes);
@@ -167,13 +167,31 @@ export class FaultProxy {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Each request that begins from now on is executed twice; its second answer goes nowhere. */
+  /**
+   * Each request that begins from now on is executed twice, one after the other, before its first answer is passed on; its
+   * second answer goes nowhere. For clients that send a request once the one before is answered.
+   */
   async duplicate(): Promise<void> {
     const copyTo = connect(this.#target);
     this.#copies.add(copyTo);
-    copyTo.on('error', () => {}).resume();
     await once(copyTo, 'connect');
-    this.up.set({ kind: 'copy', copyTo });
+    let toRepeat: Buffer[] = [];
+    let isRepeating = false;
+    copyTo.on('error', () => {});
+    copyTo.on('data', () => {
+      isRepeating = false;
+      this.down.flush();
+    });
+    this.up.set({ kind: 'overhear', heard: (bytes) => toRepeat.push(bytes) });
+    const repeat = () => {
+      if (toRepeat.length > 0) {
+        copyTo.write(Buffer.concat(toRepeat));
+        toRepeat = [];
+        isRepeating = true;
+      }
+      return isRepeating ? 'hold' : 'none';
+    };
+    this.down.set({ kind: 'judge', fateOf: repeat });
   }
 
   /** While `true`, new connections are reset at once. */
