@@ -46,7 +46,7 @@ export function acquireAll(
   return obstacles.map((obstacle) => obstacle ?? { outcome: 'granted', term });
 }
 
-function grant(ledger: Ledger, request: AcquireRequest, term: number, nowMs: number): void {
+export function grant(ledger: Ledger, request: AcquireRequest, term: number, nowMs: number): void {
   const { name, holder, attempt, ttlMs, metadata, graceMs = 0, keepHistory = false } = request;
   const grantedAtMs = ledger.wallMs();
   ledger.records.set(name, {
@@ -74,7 +74,7 @@ function highestAbove(requests: readonly AcquireRequest[]): number {
 }
 
 /** What the answer is instead of a new grant; `undefined` if the name may be granted. */
-function obstacleTo(
+export function obstacleTo(
   ledger: Ledger,
   request: AcquireRequest,
   nowMs: number,
