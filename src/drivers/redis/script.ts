@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto';
 export interface RedisScript {
   /** For messages, e.g. `acquire`. */
   readonly name: string;
+  /** What it was made from: another script may run it as a part of its own. */
+  readonly body: string;
   readonly lua: string;
   readonly sha: string;
 }
@@ -35,7 +37,7 @@ ${body.trim()}
 end
 return { number(now), 'done', run() }
 `;
-  return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
+  return { name, body, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
 /**
