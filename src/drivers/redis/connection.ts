@@ -12,16 +12,21 @@ import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
 import { assertUsable, durabilityWarnings, parseFacts, type RedisFacts } from './checks.js';
 import type { RedisSource } from './client.js';
+import { movedTo } from './cluster.js';
 import { checkConnectTimeout } from './connect-timeout.js';
-import { replyCode, replyError, replyMeaning } from './errors.js';
-import { Link } from './link.js';
-import { Retries } from './retries.js';
+import type { Endpoint } from './endpoint.js';
+import { replyCode, replyError } from './errors.js';
+import type { Link } from './link.js';
+import { openLink } from './opening.js';
+import { leadsElsewhere, Retries } from './retries.js';
 import type { RedisScript } from './script.js';
 
 export interface RedisConnectionOptions {
   readonly runtime?: Runtime | undefined;
   /** How long connecting, logging in and checking the server may take together. Default 2,000 ms. */
   readonly connectTimeoutMs?: number | undefined;
+  /** On a cluster: a key; the connection goes to the node that owns its slot, and so must all keys that it is given. */
+  readonly slotKey?: string | undefined;
 }
 
 export interface RedisConnectionEvents {
@@ -36,7 +41,8 @@ export interface RedisConnectionEvents {
 const shortestLinkMs = 100;
 
 /**
- * A connection to one Redis server that replaces its socket when it must, and runs scripts under deadlines.
+ * A connection to one Redis server that replaces its socket when it must, and runs scripts under deadlines. Which server
+ * that is may change with each socket: it is the one that the source finds, and that says it is the master.
  *
  * - Every call settles within its `timeoutMs`. Concurrent calls share the socket, pipelined.
  * - A call that was not answered in time gives up the socket; other calls in flight on it have an unknown outcome.
@@ -49,6 +55,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   readonly #source: RedisSource;
   readonly #runtime: Runtime;
   readonly #connectTimeoutMs: number;
+  readonly #slotKey: string;
   readonly #backoff: Backoff;
   readonly #events = new Emitter<RedisConnectionEvents>();
   readonly #closing = new AbortController();
@@ -57,18 +64,26 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   /** Why the last attempt to connect failed; `undefined` after a success. */
   #failure: TenureError | undefined;
   #nextAttemptAtMs = 0;
+  #address: string;
+  /** Where the last node sent us, for the next attempt. */
+  #movedTo: Endpoint | undefined;
   /** What was said about the server when it was last looked at. */
   #warnings: readonly string[] = [];
 
   constructor(source: RedisSource, options: RedisConnectionOptions = {}) {
     this.#source = source;
+    this.#address = source.address;
     this.#runtime = options.runtime ?? realRuntime;
     this.#connectTimeoutMs = checkConnectTimeout(options.connectTimeoutMs);
-    this.#backoff = new Backoff(this.#runtime, { firstMs: 50, limitMs: 1_000 });
+    this.#slotKey = options.slotKey ?? '';
+    // A failover takes its time, and then every moment counts.
+    const limitMs = source.topology === 'single' ? 1_000 : 300;
+    this.#backoff = new Backoff(this.#runtime, { firstMs: 50, limitMs });
   }
 
+  /** That of the server, once there was one; before, what was configured. */
   get address(): string {
-    return this.#source.address;
+    return this.#address;
   }
 
   on<Name extends keyof RedisConnectionEvents>(
@@ -94,7 +109,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     timeoutMs: number,
   ): Promise<unknown> {
     const deadlineMs = this.#nowMs() + timeoutMs;
-    const retries = new Retries(this.#runtime, deadlineMs);
+    const { topology } = this.#source;
+    const retries = new Retries(this.#runtime, deadlineMs, topology);
     for (;;) {
       const link = await this.#untilLink(deadlineMs, script.name);
       try {
@@ -105,11 +121,17 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
         if (error instanceof UnreachableError) continue;
         if (replyCode(error) === undefined) throw error;
         const pauseMs = retries.pauseAfter(error as Error);
-        if (replyMeaning(error as Error) === 'reconnect') link.end('it takes no writes');
-        if (pauseMs === undefined) throw replyError(error as Error, script.name, this.address);
+        if (leadsElsewhere(error as Error, topology)) this.#leave(link, error as Error);
+        if (pauseMs === undefined)
+          throw replyError(error as Error, script.name, link.address, topology);
         await sleep(this.#runtime, pauseMs, this.#closing.signal);
       }
     }
+  }
+
+  #leave(link: Link, reply: Error): void {
+    if (this.#link === link) this.#movedTo = movedTo(reply.message);
+    link.end(`it answered with ${replyCode(reply)}`);
   }
 
   /**
@@ -215,9 +237,13 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     if (signal.aborted) return;
     try {
       const deadlineMs = this.#nowMs() + this.#connectTimeoutMs;
-      const link = await Link.open(this.#source, this.#runtime, this.#connectTimeoutMs, signal);
-      link.onEnd((reason) => this.#linkEnded(link, reason));
-      await this.#check(link, deadlineMs);
+      const search = { signal, deadlineMs, runtime: this.#runtime, slotKey: this.#slotKey };
+      const redirect = this.#movedTo;
+      this.#movedTo = undefined;
+      await openLink(this.#source, { ...search, movedTo: redirect }, (link, untilMs) => {
+        link.onEnd((reason) => this.#linkEnded(link, reason));
+        return this.#check(link, untilMs);
+      });
     } catch (error) {
       this.#failure = error instanceof TenureError ? error : new UnreachableError(String(error));
       this.#nextAttemptAtMs = this.#nowMs() + this.#backoff.nextMs();
@@ -236,7 +262,9 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       const serverMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
       link.clock.observe(serverMs, sentAtMs, this.#nowMs());
       const facts = info === undefined ? undefined : parseFacts(String(info));
-      if (facts !== undefined) assertUsable(facts, this.address);
+      await this.#assertMaster(link, facts, deadlineMs);
+      if (facts !== undefined) assertUsable(facts, link.address);
+      this.#address = link.address;
       this.#link = link;
       this.#failure = undefined;
       this.#backoff.reset();
@@ -247,8 +275,28 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       link.end('the server was not accepted');
       throw replyCode(error) === undefined
         ? error
-        : replyError(error as Error, 'the first question', this.address);
+        : replyError(error as Error, 'the first question', link.address);
     }
+  }
+
+  /** What others say who the master is may be old news; a server that is none now may be again, or another one is. */
+  async #assertMaster(
+    link: Link,
+    facts: RedisFacts | undefined,
+    deadlineMs: number,
+  ): Promise<void> {
+    if (this.#source.topology === 'single') return;
+    const role = facts?.role || (await this.#roleOf(link, deadlineMs));
+    if (role === 'master') return;
+    throw new UnreachableError(
+      `${link.address} was said to be the master, and is a replica: the failover is not over, or the news of it have not reached everybody.`,
+    );
+  }
+
+  /** Where INFO is denied. */
+  async #roleOf(link: Link, deadlineMs: number): Promise<unknown> {
+    const reply = await link.call('role', [], 'ROLE', deadlineMs);
+    return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
   }
 
   /** Once for each state of the server, not at every connect. */

@@ -1,6 +1,6 @@
-import { redisSource } from './client.js';
 import { RedisConnection } from './connection.js';
 import { defineScript } from './script.js';
+import { type RedisSourceOptions, redisSource } from './source.js';
 
 /**
  * Removes some of the keys that match a pattern.
@@ -23,12 +23,17 @@ return reply[1]
 const callTimeoutMs = 5_000;
 
 /**
- * Deletes every key on a server that matches a pattern, whoever owns it.
+ * Deletes every key on a server that matches a pattern, whoever owns it. On a cluster, the pattern has to begin with the
+ * hash tag that all of the keys have.
  *
  * @throws {OptionError}, {@link UnreachableError}, {@link OutcomeUnknownError}; repeating it is harmless.
  */
-export async function eraseKeys(url: string, pattern: string): Promise<void> {
-  const connection = new RedisConnection(redisSource(url));
+export async function eraseKeys(
+  url: string,
+  pattern: string,
+  options: RedisSourceOptions = {},
+): Promise<void> {
+  const connection = new RedisConnection(redisSource(url, options), { slotKey: pattern });
   try {
     let cursor = '0';
     do {

@@ -1,12 +1,10 @@
 export type { RedisFacts } from './checks.js';
-export {
-  type DuplicableRedisClient,
-  redisSource,
-} from './client.js';
+export type { DuplicableRedisClient, RedisSource, Topology } from './client.js';
 export {
   RedisConnection,
   type RedisConnectionEvents,
 } from './connection.js';
+export type { NodeAddressMap } from './endpoint.js';
 export { eraseKeys } from './erase.js';
 export {
   defineScript,
@@ -16,4 +14,5 @@ export {
   type ScriptCall,
 } from './script.js';
 export { RedisSession } from './session.js';
+export { type RedisSourceOptions, redisSource } from './source.js';
 export { RedisSubscriber } from './subscriber.js';

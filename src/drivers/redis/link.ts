@@ -1,6 +1,6 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
-import type { RedisClient, RedisSource } from './client.js';
+import { NotSentError, type RedisClient, type RedisNode } from './client.js';
 import { ServerClock } from './clock.js';
 import { replyCode, replyError } from './errors.js';
 
@@ -47,13 +47,13 @@ export class Link {
    * @throws {UnreachableError} or, if the server turned us away, what `replyError` makes of its answer.
    */
   static async open(
-    source: RedisSource,
+    node: RedisNode,
     runtime: Runtime,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<Link> {
-    const client = await source.open(Math.ceil(timeoutMs));
-    const link = new Link(client, source.address, runtime);
+    const client = await node.open(Math.ceil(timeoutMs));
+    const link = new Link(client, node.address, runtime);
     const abort = () => link.end('it was closed here');
     signal.addEventListener('abort', abort);
     link.onEnd(() => signal.removeEventListener('abort', abort));
@@ -153,7 +153,7 @@ export class Link {
 
   #callFailed(pending: PendingCall, error: Error): void {
     if (replyCode(error) !== undefined) pending.settle(error);
-    else if (/enableOfflineQueue/.test(error.message)) {
+    else if (error instanceof NotSentError || /enableOfflineQueue/.test(error.message)) {
       pending.settle(new UnreachableError(`${pending.what} was not sent to ${this.address}`));
       // Half-closed: the client has not noticed yet, and would refuse the next call as well.
       this.end('the socket takes nothing more');

@@ -1,20 +1,29 @@
 import { Backoff, type Runtime } from '../../time/index.js';
-import { replyMeaning } from './errors.js';
+import type { Topology } from './client.js';
+import { replyCode, replyMeaning } from './errors.js';
 
 /** How often one call is sent again because the server found it too late. */
 const tooLateLimitCount = 2;
+/** How often one call follows MOVED: more often, the nodes do not agree who owns the slot. */
+const movedLimitCount = 5;
+
+/** What the server answers that has to be asked of another one, where there are others. */
+const elsewhere = ['LOADING', 'MASTERDOWN', 'CLUSTERDOWN'];
 
 /** Which answers of the server one call may follow by another try. Only for what was certainly not executed. */
 export class Retries {
   readonly #runtime: Runtime;
   readonly #deadlineMs: number;
+  readonly #topology: Topology;
   readonly #backoff: Backoff;
   #tooLateCount = 0;
+  #movedCount = 0;
   #reconnected = false;
 
-  constructor(runtime: Runtime, deadlineMs: number) {
+  constructor(runtime: Runtime, deadlineMs: number, topology: Topology) {
     this.#runtime = runtime;
     this.#deadlineMs = deadlineMs;
+    this.#topology = topology;
     this.#backoff = new Backoff(runtime, { firstMs: 10, limitMs: 200 });
   }
 
@@ -35,15 +44,37 @@ export class Retries {
   }
 
   #pauseAfter(reply: Error): number | undefined {
-    const meaning = replyMeaning(reply);
-    if (meaning === 'retry') return this.#backoff.nextMs();
-    // Once: the address may lead to the new master by now. If it does not, it is no use asking again.
-    if (meaning !== 'reconnect' || this.#reconnected) return undefined;
-    this.#reconnected = true;
-    return 0;
+    switch (replyMeaning(reply, this.#topology)) {
+      case 'retry':
+        return this.#backoff.nextMs();
+      case 'reconnect':
+        return this.#pauseToReconnect();
+      case 'moved':
+        this.#movedCount += 1;
+        if (this.#movedCount > movedLimitCount) return undefined;
+        return this.#movedCount === 1 ? 0 : this.#backoff.nextMs();
+      default:
+        return undefined;
+    }
+  }
+
+  /** At once, first. An address that does not move leads to no other master later; whoever finds one may find it later. */
+  #pauseToReconnect(): number | undefined {
+    if (!this.#reconnected) {
+      this.#reconnected = true;
+      return 0;
+    }
+    return this.#topology === 'single' ? undefined : this.#backoff.nextMs();
   }
 
   #inTime(neededMs: number): boolean {
     return this.#runtime.now().monotonicMs + neededMs < this.#deadlineMs;
   }
+}
+
+/** Whether this answer says that another server has to be asked, or that this one has to be looked for again. */
+export function leadsElsewhere(reply: Error, topology: Topology): boolean {
+  const meaning = replyMeaning(reply, topology);
+  if (meaning === 'reconnect' || meaning === 'moved') return true;
+  return topology !== 'single' && elsewhere.includes(replyCode(reply) ?? '');
 }

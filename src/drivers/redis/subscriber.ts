@@ -4,12 +4,15 @@ import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
 import type { RedisSource } from './client.js';
 import { checkConnectTimeout } from './connect-timeout.js';
 import { replyCode, replyError } from './errors.js';
-import { Link } from './link.js';
+import type { Link } from './link.js';
+import { openLink } from './opening.js';
 
 export interface RedisSubscriberOptions {
   readonly runtime?: Runtime | undefined;
   /** How long connecting and subscribing may take, and an answer to a heartbeat. Default 2,000 ms. */
   readonly connectTimeoutMs?: number | undefined;
+  /** On a cluster: a key, to whose node the subscriber goes. */
+  readonly slotKey?: string | undefined;
   /** A socket that is silently dead is noticed within this plus `connectTimeoutMs`. Default 5,000 ms. */
   readonly heartbeatMs?: number;
 }
@@ -33,6 +36,7 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
   readonly #runtime: Runtime;
   readonly #connectTimeoutMs: number;
   readonly #heartbeatMs: number;
+  readonly #slotKey: string;
   readonly #backoff: Backoff;
   readonly #events = new Emitter<RedisSubscriberEvents>();
   /** One event per channel: a listener that throws must not reach the client library. */
@@ -49,6 +53,7 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
     this.#runtime = options.runtime ?? realRuntime;
     this.#connectTimeoutMs = checkConnectTimeout(options.connectTimeoutMs);
     this.#heartbeatMs = options.heartbeatMs ?? 5_000;
+    this.#slotKey = options.slotKey ?? '';
     this.#backoff = new Backoff(this.#runtime, { firstMs: 100, limitMs: 5_000 });
   }
 
@@ -108,7 +113,12 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
 
   /** One connection from its opening to its end. */
   async #listen(signal: AbortSignal): Promise<void> {
-    const link = await Link.open(this.#source, this.#runtime, this.#connectTimeoutMs, signal);
+    const link = await openLink(this.#source, {
+      runtime: this.#runtime,
+      deadlineMs: this.#deadlineMs(),
+      signal,
+      slotKey: this.#slotKey,
+    });
     if (signal.aborted) return;
     const ended = new AbortController();
     link.onEnd(() => ended.abort());

@@ -12,6 +12,7 @@ import {
 } from '../../../src/drivers/redis/index.js';
 import { OptionError, StoreMisconfiguredError } from '../../../src/errors/index.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
+import { withClients } from './changed-client.js';
 
 const increase = defineScript('increase', "return number(call('INCR', KEYS[1]))");
 const password = 'correct-horse-battery';
@@ -190,18 +191,15 @@ describe('before anything else a Redis server is checked:', () => {
   it('one that is too old is refused', async () => {
     expect(parseFacts('redis_version:6.2.14\r\nrole:master\r\n').version).toBe('6.2.14');
     const source = redisSource(server.url);
-    const connection = new RedisConnection({
-      ...source,
-      async open(timeoutMs) {
-        const client = await source.open(timeoutMs);
+    const connection = new RedisConnection(
+      withClients(source, (client) => {
         const call = client.call.bind(client);
         client.call = (command, args) =>
           command === 'info'
             ? Promise.resolve('redis_version:6.2.14\r\nrole:master\r\n')
             : call(command, args);
-        return client;
-      },
-    });
+      }),
+    );
     open.push(connection);
     expect((await failureOf(connection)).message).toContain('runs Redis 6.2.14');
   });
@@ -295,9 +293,9 @@ describe('what is not a Redis server is refused at construction:', () => {
     },
   );
 
-  it('a client that is none, or a Cluster', () => {
-    expect(() => redisSource({} as never)).toThrow('is not an ioredis client');
-    expect(() => redisSource({ duplicate: () => ({}), isCluster: true })).toThrow('not supported');
+  it('a client that is none', () => {
+    expect(() => redisSource({} as never)).toThrow('is not a Redis client');
+    expect(() => redisSource({ duplicate: () => ({}) })).toThrow('does not show how it connects');
   });
 });
 

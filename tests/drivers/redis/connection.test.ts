@@ -11,6 +11,7 @@ import {
 import { realRuntime, sleep } from '../../../src/time/index.js';
 import { FaultProxy } from '../../support/proxy.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
+import { withClients } from './changed-client.js';
 
 const echo = defineScript('echo', 'return ARGV[2]');
 /** For a busy machine; far below the timeouts that would apply if ours did not. */
@@ -125,18 +126,15 @@ describe('a Redis connection', () => {
 
   it('settles what the client library forgets when its socket ends (ioredis#2193)', async () => {
     const source = redisSource(`redis://127.0.0.1:${proxy.port}`);
-    const forgetful = new RedisConnection({
-      ...source,
-      async open(timeoutMs) {
-        const client = await source.open(timeoutMs);
+    const forgetful = new RedisConnection(
+      withClients(source, (client) => {
         const call = client.call.bind(client);
         client.call = (command, args) =>
           new Promise((resolve) => {
             call(command, args).then(resolve, () => {});
           });
-        return client;
-      },
-    });
+      }),
+    );
     // The text of the script goes first, since the answer NOSCRIPT would be forgotten, too.
     await admin.script('LOAD', increase.lua);
     await forgetful.run(increase, ['counter'], [], 1_000);

@@ -1,0 +1,43 @@
+import { OptionError } from '../../errors/index.js';
+
+/** Where a server listens. An IPv6 address stands without its brackets. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How a server's address is translated before it is used: `'10.0.0.1:6379'` to `'127.0.0.1:16379'`. */
+export type NodeAddressMap = Readonly<Record<string, string>>;
+
+const written = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
+
+/** `host`, `host:port` or `[IPv6]:port`; `undefined` if the text is none of these. */
+export function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined {
+  const [, ipv6, name, digits] = written.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const port = digits === undefined ? defaultPort : Number(digits);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+export function endpointText({ host, port }: Endpoint): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Where a server that calls itself `told` is reached from here. */
+export function translated(told: Endpoint, map: NodeAddressMap): Endpoint {
+  const text = endpointText(told);
+  const there = Object.hasOwn(map, text) ? map[text] : undefined;
+  return there === undefined ? told : (parseEndpoint(there, told.port) ?? told);
+}
+
+/** @throws {OptionError} unless every key and value is `host:port`. */
+export function checkNodeAddressMap(map: NodeAddressMap = {}): NodeAddressMap {
+  const remedy = `map one host:port to another, as in { '10.0.0.1:6379': '127.0.0.1:16379' }`;
+  if (typeof map !== 'object' || map === null || Array.isArray(map))
+    throw new OptionError('nodeAddressMap', map, 'is not an object', remedy);
+  for (const text of Object.entries(map).flat()) {
+    if (typeof text !== 'string' || parseEndpoint(text, 0) === undefined)
+      throw new OptionError('nodeAddressMap', text, 'holds what is no host:port', remedy);
+  }
+  return map;
+}
