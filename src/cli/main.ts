@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { exitStatus } from './exit-status.js';
+import { hideKnownWarnings } from './known-warnings.js';
 import { createProgram } from './program.js';
 import { commandRunner } from './run.js';
 import { terminal } from './terminal.js';
 
+hideKnownWarnings();
 try {
   await createProgram(terminal, commandRunner(terminal)).parseAsync();
 } catch (error) {
