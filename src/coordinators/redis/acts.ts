@@ -12,14 +12,17 @@ import type { RedisKeys } from './keys.js';
 import { parseOwnRecord } from './record.js';
 import { historyScript, resumeScript, revokeScript, suspendScript } from './scripts/index.js';
 import { encodeWords } from './words.js';
+import type { RedisWrites } from './writes.js';
 
 /** What operators do to a name, and what is remembered of it. */
 export class RedisActs {
   readonly #session: RedisSession;
+  readonly #writes: RedisWrites;
   readonly #keys: RedisKeys;
 
-  constructor(session: RedisSession, keys: RedisKeys) {
+  constructor(session: RedisSession, writes: RedisWrites, keys: RedisKeys) {
     this.#session = session;
+    this.#writes = writes;
     this.#keys = keys;
   }
 
@@ -31,24 +34,15 @@ export class RedisActs {
     const { term, to = '', reserveMs = 0 } = checkRevocation(request);
     const { keys, wake } = this.#placeOf(name);
     const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? ''), wake];
-    const { connection } = this.#session;
-    return standsAt(
-      this.#keys,
-      name,
-      await connection.run(revokeScript, keys, args, checkTimeout(call)),
-    );
+    const reply = await this.#writes.run(revokeScript, keys, args, checkTimeout(call));
+    return standsAt(this.#keys, name, reply);
   }
 
   async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
     const words = encodeWords(checkAct(act));
     const { keys, wake } = this.#placeOf(name);
-    const { connection } = this.#session;
-    const reply = await connection.run(
-      suspendScript,
-      keys,
-      [words, name, wake],
-      checkTimeout(call),
-    );
+    const args = [words, name, wake];
+    const reply = await this.#writes.run(suspendScript, keys, args, checkTimeout(call));
     const record = standsAt(this.#keys, name, reply);
     if (record === undefined) throw badSuspension(name, this.#keys.suspended);
     return record;
@@ -59,8 +53,7 @@ export class RedisActs {
     const { lease, history, queue, candidates, group } = this.#keys.place(validateName(name));
     const keys = [this.#keys.suspended, lease, history, queue, candidates];
     const args = [words, name, this.#keys.wake(group), this.#keys.calls];
-    const { connection } = this.#session;
-    const reply = await connection.run(resumeScript, keys, args, checkTimeout(call));
+    const reply = await this.#writes.run(resumeScript, keys, args, checkTimeout(call));
     if (reply === 'corrupt') throw badSuspensions(this.#keys.suspended);
     if (reply === 'foreign') throw badSuspension(name, this.#keys.suspended);
     return reply === 1;

@@ -2,9 +2,11 @@ import {
   type DuplicableRedisClient,
   type RedisConnectionEvents,
   RedisSession,
+  type RedisSourceOptions,
+  type Written,
 } from '../../drivers/redis/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { StoreRefusedError, tooLateCode } from '../../errors/index.js';
+import { StoreRefusedError, TenureError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -21,6 +23,7 @@ import type {
   AcquireResult,
   CallOptions,
   Coordinator,
+  CoordinatorPromises,
   CoordinatorRecipe,
   EndResult,
   HandoffRequest,
@@ -48,12 +51,13 @@ import { RedisCandidates } from './candidates.js';
 import { RedisDocuments } from './documents.js';
 import { notIndexed, type Place, RedisKeys } from './keys.js';
 import { indexRefreshTtls } from './limits.js';
-import { redisPromises } from './promises.js';
+import { promisesOf } from './promises.js';
 import { RedisReads } from './reads.js';
 import { RenewalLocator, renewCall } from './renewals.js';
 import { acquireScript, endScript, renewScript } from './scripts/index.js';
+import { checkReplicas, notConfirmed, RedisWrites, type ReplicaOptions } from './writes.js';
 
-export interface RedisCoordinatorOptions {
+export interface RedisCoordinatorOptions extends RedisSourceOptions, ReplicaOptions {
   /**
    * Coordinators of one namespace exclude each other; those of different ones do not meet. Written like a name of a
    * lease. Default `default`.
@@ -61,7 +65,7 @@ export interface RedisCoordinatorOptions {
   readonly namespace?: string;
   /** Clock, timers and randomness. Default: those of this process. */
   readonly runtime?: Runtime;
-  /** How long one attempt to connect, log in and check the server may take. Default 2,000 ms. */
+  /** How long one attempt to find the server, connect, log in and check it may take. Default 2,000 ms. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -76,32 +80,44 @@ export interface RedisCoordinatorEvents extends RedisConnectionEvents {
 export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
 
 /**
- * A coordinator on one Redis server (7.0 or later; 7.0.15 is what the tests run on). Needs the package `ioredis`.
+ * A coordinator on Redis (7.0 or later; 7.0.15 is what the tests run on): one server, the master that sentinels watch, or
+ * the node of a cluster that owns the slot of the namespace. URLs need the package `ioredis`.
  *
  * Exclusive while the server keeps its data and its clock does not jump; otherwise two holders may overlap for a while,
- * with different terms. A lease alone is never mutual exclusion: put a fence at what the holder writes to.
+ * with different terms. A failover may forget what no replica had yet: {@link ReplicaOptions.replicas} makes that
+ * unlikely, and nothing makes it impossible. A lease alone is never mutual exclusion: put a fence at what the holder writes
+ * to.
  *
  * It connects at the first call. A server that is a replica, or may evict keys, is refused with
- * `StoreMisconfiguredError`. Calls may run concurrently and share one connection; a call that gets no answer within its
- * timeout gives that connection up, and what else was in flight on it has an unknown outcome as well.
+ * `StoreMisconfiguredError`; where others say who the master is, they are asked again instead. Calls may run concurrently
+ * and share one connection; a call that gets no answer within its timeout gives that connection up, and what else was in
+ * flight on it has an unknown outcome as well.
  *
- * @param urlOrClient `redis://` or `rediss://` URL, or an ioredis client, which is only duplicated: its own connection
- * is neither used nor closed.
- * @throws {OptionError} if the URL, the client or the namespace cannot be used.
+ * @param urlOrClient a URL: `redis://host:port/database`, `redis+sentinel://host:port,host:port/master-name/database`, or
+ * `redis+cluster://host:port,host:port`, each with `user:password@` before the hosts if the servers need it, and `rediss`
+ * for TLS. Or a client of ioredis (a server, with sentinels, a cluster) or node-redis (a server, or a cluster that is
+ * connected), 5 or later. Of a client only the options are used; its own connections are neither used, changed nor closed.
+ * Those that tenure opens never reconnect, queue or resend by themselves, have a deadline of tenure's for every command,
+ * RESP2 and no key prefix, whatever the client's options say.
+ * @throws {OptionError} if the URL, the client or an option cannot be used.
  */
 export function redisCoordinator(
   urlOrClient: string | URL | DuplicableRedisClient,
   options: RedisCoordinatorOptions = {},
 ): RedisCoordinator {
-  return new SingleRedisCoordinator(urlOrClient, options);
+  return new OneMasterCoordinator(urlOrClient, options);
 }
 
-class SingleRedisCoordinator implements RedisCoordinator {
-  readonly promises = redisPromises;
+/** The `storeCode` of an acquisition that was given back because too few replicas had it. */
+const notReplicatedCode = 'NOT_REPLICATED';
+
+class OneMasterCoordinator implements RedisCoordinator {
+  readonly promises: CoordinatorPromises;
   readonly #recipe: CoordinatorRecipe | undefined;
   readonly #keys: RedisKeys;
   readonly #renewals: RenewalLocator;
   readonly #session: RedisSession;
+  readonly #writes: RedisWrites;
   readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
   readonly #reads: RedisReads;
@@ -115,7 +131,15 @@ class SingleRedisCoordinator implements RedisCoordinator {
     this.#keys = new RedisKeys(namespace);
     this.#renewals = new RenewalLocator(this.#keys);
     const what = 'the Redis coordinator';
-    this.#session = new RedisSession(what, urlOrClient, { runtime, connectTimeoutMs });
+    const confirmation = checkReplicas(options);
+    this.#session = new RedisSession(what, urlOrClient, {
+      ...options,
+      runtime,
+      connectTimeoutMs,
+      slotKey: this.#keys.term,
+    });
+    this.#writes = new RedisWrites(this.#session, confirmation);
+    this.promises = promisesOf(this.#session.topology, confirmation?.replicas ?? 0);
     this.#runtime = runtime;
     for (const name of ['connected', 'disconnected', 'warning'] as const)
       this.#session.on(name, (event) => this.#events.emit(name, event));
@@ -126,10 +150,10 @@ class SingleRedisCoordinator implements RedisCoordinator {
       repaired,
     });
     this.#candidates = new RedisCandidates(this.#session, this.#keys, repaired);
-    this.#acts = new RedisActs(this.#session, this.#keys);
-    this.#documents = new RedisDocuments(this.#session, this.#keys);
+    this.#acts = new RedisActs(this.#session, this.#writes, this.#keys);
+    this.#documents = new RedisDocuments(this.#session, this.#writes, this.#keys);
     if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)
-      this.#recipe = recipeOf(String(urlOrClient), namespace, connectTimeoutMs);
+      this.#recipe = recipeOf(String(urlOrClient), { ...options, namespace });
   }
 
   /** No property of its own: it holds the credentials, and whoever prints a coordinator must not print those. */
@@ -149,17 +173,42 @@ class SingleRedisCoordinator implements RedisCoordinator {
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
     const { keys, args } = acquireCall(this.#keys, checked);
-    let reply: unknown;
+    const leftMs = this.#session.connection.budget(timeoutMs);
+    let reply: Written;
     try {
-      reply = await this.#session.connection.run(acquireScript, keys, args, timeoutMs);
+      reply = await this.#writes.write(acquireScript, keys, args, timeoutMs);
     } catch (error) {
       if (!(error instanceof StoreRefusedError && error.storeCode === tooLateCode)) throw error;
       return checked.map(() => ({ outcome: 'too-late' }));
     }
-    const answers = answerAcquire(this.#keys, checked, reply);
+    const answers = answerAcquire(this.#keys, checked, reply.value);
     for (const [index, { result, repaired }] of answers.entries())
       this.#acquired(checked[index] as AcquireRequest, result, repaired);
+    const granted = checked.filter((_, index) => answers[index]?.result.outcome === 'granted');
+    const missing = granted.length === 0 ? undefined : await reply.shortfall;
+    if (missing !== undefined) await this.#takeBack(granted, missing, leftMs());
     return answers.map(({ result }) => result);
+  }
+
+  /** A grant that too few replicas have was none: nobody may learn its term but who reads the history. */
+  async #takeBack(
+    granted: readonly AcquireRequest[],
+    missing: string,
+    timeoutMs: number,
+  ): Promise<never> {
+    const releases = granted.map(({ name, holder, attempt }) => {
+      return { name, holder, attempt, reason: 'not-replicated' };
+    });
+    try {
+      await this.#end(releases, timeoutMs);
+    } catch (error) {
+      if (error instanceof TenureError) throw notConfirmed('acquire', missing);
+      throw error;
+    }
+    throw new StoreRefusedError(
+      notReplicatedCode,
+      `what was acquired was given back, since a failover might have forgotten it: ${missing}. Bring the replicas back, or lower \`replicas\`.`,
+    );
   }
 
   #acquired({ name, ttlMs }: AcquireRequest, result: AcquireResult, repaired: boolean): void {
@@ -185,8 +234,17 @@ class SingleRedisCoordinator implements RedisCoordinator {
       checked,
       this.#nowMs(),
     );
-    const reply = await this.#session.connection.run(renewScript, keys, args, timeoutMs);
+    const { value: reply, shortfall } = await this.#writes.write(
+      renewScript,
+      keys,
+      args,
+      timeoutMs,
+    );
     const results = answerRenew(checked, reply);
+    if (results.some(({ outcome }) => outcome === 'renewed')) {
+      const missing = await shortfall;
+      if (missing !== undefined) throw notConfirmed('renew', missing);
+    }
     if (refreshed.size === 0 && (reply as unknown[]).length === 0) return results;
     for (const [index, place] of places.entries()) {
       if (results[index]?.outcome !== 'renewed') place.indexFreshUntilMs = notIndexed;
@@ -290,9 +348,9 @@ class SingleRedisCoordinator implements RedisCoordinator {
 /** Both arguments can be sent to a worker thread; the runtime cannot, and there is that thread's own. */
 function recipeOf(
   url: string,
-  namespace: string,
-  connectTimeoutMs: number | undefined,
+  { runtime: _, ...options }: RedisCoordinatorOptions,
 ): CoordinatorRecipe {
-  const options = connectTimeoutMs === undefined ? { namespace } : { namespace, connectTimeoutMs };
-  return { module: import.meta.url, factory: 'redisCoordinator', args: [url, options] };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const args = [url, Object.fromEntries(given)];
+  return { module: import.meta.url, factory: 'redisCoordinator', args };
 }

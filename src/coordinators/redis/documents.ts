@@ -5,14 +5,17 @@ import { checkDocument, checkTimeout } from '../requests.js';
 import { answerDocument, answerWrite, badDocument } from './answers.js';
 import type { RedisKeys } from './keys.js';
 import { readDocumentScript, writeDocumentScript } from './scripts/index.js';
+import type { RedisWrites } from './writes.js';
 
 /** Small versioned texts beside the leases. */
 export class RedisDocuments {
   readonly #session: RedisSession;
+  readonly #writes: RedisWrites;
   readonly #keys: RedisKeys;
 
-  constructor(session: RedisSession, keys: RedisKeys) {
+  constructor(session: RedisSession, writes: RedisWrites, keys: RedisKeys) {
     this.#session = session;
+    this.#writes = writes;
     this.#keys = keys;
   }
 
@@ -34,7 +37,7 @@ export class RedisDocuments {
     checkDocument(text, expectedVersion);
     const args = [expectedVersion, text];
     const timeoutMs = checkTimeout(call);
-    const reply = await this.#session.connection.run(writeDocumentScript, keys, args, timeoutMs);
+    const reply = await this.#writes.run(writeDocumentScript, keys, args, timeoutMs);
     return answerWrite(name, this.#keys.document(name), reply);
   }
 }

@@ -1,3 +1,4 @@
+import type { Topology } from '../../drivers/redis/index.js';
 import { type CoordinatorPromises, longestTtlMs } from '../contract.js';
 
 /** What one Redis server can promise; see `docs/protocol.md` for the reasons. */
@@ -14,3 +15,25 @@ export const redisPromises: CoordinatorPromises = {
   smallestTtlMs: 100,
   largestTtlMs: longestTtlMs,
 };
+
+const forgetful =
+  'Best effort: a failover may forget the last grants, so that two hold a name for a while, with different terms: fence it, or use it for work that may run twice.';
+
+const confirmed = (replicas: number) =>
+  `Best effort: what ${replicas === 1 ? 'one replica has' : `${replicas} replicas have`} is confirmed, and a failover to another one may still forget it, or a master that is cut off go on for a while; then two hold a name, with different terms: fence it.`;
+
+/**
+ * What is promised where a replica may become the master.
+ *
+ * The clock of the new master is the floor under its terms, as it is after a loss of data: they rise as long as it is not
+ * behind that of the old one by more than the failover took.
+ */
+export function promisesOf(topology: Topology, replicas: number): CoordinatorPromises {
+  if (topology === 'single') return redisPromises;
+  return {
+    ...redisPromises,
+    store: `redis-${topology}`,
+    exclusion: replicas > 0 ? confirmed(replicas) : forgetful,
+    termsSurvive: [...redisPromises.termsSurvive, 'lost-replica'],
+  };
+}

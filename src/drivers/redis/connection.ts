@@ -18,6 +18,7 @@ import type { Endpoint } from './endpoint.js';
 import { replyCode, replyError } from './errors.js';
 import type { Link } from './link.js';
 import { openLink } from './opening.js';
+import { type Confirmation, shortfallOf, type Written } from './replicas.js';
 import { leadsElsewhere, Retries } from './retries.js';
 import type { RedisScript } from './script.js';
 
@@ -35,6 +36,19 @@ export interface RedisConnectionEvents {
   disconnected: { readonly address: string; readonly reason: string };
   /** Something a person should know that stops nothing. */
   warning: { readonly address: string; readonly message: string };
+}
+
+interface ScriptRun {
+  readonly script: RedisScript;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  readonly deadlineMs: number;
+  readonly confirmation: Confirmation | undefined;
+}
+
+interface Answered {
+  readonly value: unknown;
+  readonly shortfall?: Promise<string | undefined> | undefined;
 }
 
 /** A socket that does not live this long is not replaced at once: something closes them as fast as we open them. */
@@ -108,14 +122,42 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     args: readonly (string | number)[],
     timeoutMs: number,
   ): Promise<unknown> {
+    return (await this.#run(script, keys, args, timeoutMs, undefined)).value;
+  }
+
+  /**
+   * The same, and asks directly after it, on the same socket, how many replicas have what it wrote: on any other, WAIT
+   * would count for other writes. It holds up what is sent on the socket after it, until they have it or its time is over.
+   *
+   * @throws as {@link run}. What becomes of the replicas is told by `shortfall`, which never rejects.
+   */
+  async runConfirmed(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs: number,
+    confirmation: Confirmation,
+  ): Promise<Written> {
+    const { value, shortfall } = await this.#run(script, keys, args, timeoutMs, confirmation);
+    return { value, shortfall: shortfall ?? Promise.resolve(undefined) };
+  }
+
+  async #run(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs: number,
+    confirmation: Confirmation | undefined,
+  ): Promise<Answered> {
     const deadlineMs = this.#nowMs() + timeoutMs;
     const { topology } = this.#source;
     const retries = new Retries(this.#runtime, deadlineMs, topology);
     for (;;) {
       const link = await this.#untilLink(deadlineMs, script.name);
       try {
-        const outcome = await this.#runOn(link, script, keys, args, deadlineMs);
-        if ('value' in outcome) return outcome.value;
+        const call = { script, keys, args, deadlineMs, confirmation };
+        const outcome = await this.#runOn(link, call);
+        if ('value' in outcome) return outcome;
         if (!retries.afterTooLate()) throw this.#tooLate(script);
       } catch (error) {
         if (error instanceof UnreachableError) continue;
@@ -140,26 +182,30 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
    */
   async #runOn(
     link: Link,
-    script: RedisScript,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    deadlineMs: number,
-  ): Promise<{ value: unknown } | { tooLate: true }> {
+    { script, keys, args, deadlineMs, confirmation }: ScriptRun,
+  ): Promise<Answered | { tooLate: true }> {
     const rest = [keys.length, ...keys, link.clock.serverMsBefore(deadlineMs), ...args];
     const sentAtMs = this.#nowMs();
+    let shortfall: Promise<string | undefined> | undefined;
+    const send = (command: 'eval' | 'evalsha', text: string): Promise<unknown> => {
+      const sent = link.call(command, [text, ...rest], script.name, deadlineMs);
+      // Not after the answer: by then others may have written on this socket, and would be waited for as well.
+      if (confirmation) shortfall = shortfallOf(link, confirmation, this.#nowMs(), deadlineMs);
+      return sent;
+    };
     let reply: unknown;
     try {
       reply = link.scripts.has(script.sha)
-        ? await link.call('evalsha', [script.sha, ...rest], script.name, deadlineMs)
-        : await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
+        ? await send('evalsha', script.sha)
+        : await send('eval', script.lua);
     } catch (error) {
       if (replyCode(error) !== 'NOSCRIPT') throw error;
-      reply = await link.call('eval', [script.lua, ...rest], script.name, deadlineMs);
+      reply = await send('eval', script.lua);
     }
     link.scripts.add(script.sha);
     const { serverMs, verdict, value } = this.#parse(link, script, reply);
     link.clock.observe(serverMs, sentAtMs, this.#nowMs());
-    return verdict === 'done' ? { value } : { tooLate: true };
+    return verdict === 'done' ? { value, shortfall } : { tooLate: true };
   }
 
   /** What is no answer of our script is somebody else's, or garbage: nothing on this link can be believed any more. */

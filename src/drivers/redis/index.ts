@@ -6,6 +6,7 @@ export {
 } from './connection.js';
 export type { NodeAddressMap } from './endpoint.js';
 export { eraseKeys } from './erase.js';
+export type { Confirmation, Written } from './replicas.js';
 export {
   defineScript,
   executedInPart,
