@@ -51,7 +51,7 @@ export function exitStatusOf(error: unknown): number {
 /** What to run if a package is missing, which every error about one says in its remedy. */
 export function installCommand(error: unknown): string | undefined {
   if (!(error instanceof OptionError)) return undefined;
-  return /^run: (npm install [\w@/-]+)/.exec(error.remedy)?.[1];
+  return /^run:? `?(npm install [\w@/-]+)/.exec(error.remedy)?.[1];
 }
 
 /** A person or a supervisor asked us to stop, or whoever read the output has gone. */

@@ -8,6 +8,7 @@ import {
   OptionNeededError,
 } from './exit-status.js';
 import { quoted, typedCommand } from './next-command.js';
+import { probeOf } from './probe.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
@@ -88,11 +89,4 @@ function removal(error: unknown, addresses: readonly string[]): string | undefin
   const [look, remove] = [`SELECT * ${where}`, `DELETE ${where}`].map(quoted);
   const cli = `sqlite3 ${quoted(file)}`;
   return `${cli} ${look}${besides}and if nobody needs it:${besides}${cli} ${remove}`;
-}
-
-/** A command that everybody who runs such a server has at hand. */
-function probeOf(address: string): string {
-  if (address.startsWith('sqlite:')) return `ls -l ${address.slice('sqlite:'.length)}`;
-  if (address.startsWith('postgres')) return `psql ${address} -c 'select 1'`;
-  return `redis-cli -u ${address} ping`;
 }

@@ -2,35 +2,34 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { notText } from '../coordinators/names.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
+import { parseHostList } from './host-list.js';
+import { schemaParameter } from './postgres-url.js';
+import {
+  kindOf,
+  listKindOf,
+  mayListHosts,
+  type SharedKind,
+  type StoreKind,
+  sharedForms,
+} from './store-kinds.js';
 
 /** One store within this process: for trials, and gone with it. */
 export const memoryUrl = 'memory:';
 const sqliteScheme = 'sqlite:';
 
-export const urlForms = 'sqlite:PATH, redis://host:port, rediss://host:port';
+/** All that names are kept in by several processes. */
+export const urlForms = Object.values(sharedForms).join(', ');
 /** What to write for leases. No memory: everybody who asks works with other processes, and refuses one. */
 const leaseRemedy = `use ${urlForms}`;
 /** What to write for a store that keeps messages too. */
 export const messageRemedy = 'use memory:, redis://host:port or rediss://host:port';
 
-/** The kinds of store that the URL of leases can name. */
-export type StoreKind = 'memory' | 'sqlite' | 'redis';
-
-const kinds: Readonly<Record<string, StoreKind>> = {
-  'memory:': 'memory',
-  'sqlite:': 'sqlite',
-  'redis:': 'redis',
-  'rediss:': 'redis',
-};
-
 /** @throws {OptionError} naming `source`, unless a store is known by such a URL. */
 export function storeKindOf(url: string, source: string, remedy = leaseRemedy): StoreKind {
+  const listed = listKindOf(url);
+  if (listed !== undefined) return listed;
   const scheme = schemeOf(url, source, schemeless(url) ?? remedy);
-  const kind = kinds[scheme];
-  if (/^postgres(ql)?:$/.test(scheme)) {
-    const problem = 'names PostgreSQL, which is a fence here, not a store of leases';
-    throw new OptionError(source, addressOf(url), problem, remedy);
-  }
+  const kind = kindOf(scheme);
   if (kind === undefined) throw unknownScheme(source, url, schemeless(url) ?? remedy);
   return kind;
 }
@@ -40,9 +39,17 @@ export function checkUrl(url: string, source: string, remedy = leaseRemedy): str
   const kind = storeKindOf(url, source, remedy);
   if (kind === 'memory') checkMemoryUrl(url, source, remedy);
   else if (kind === 'sqlite') filePathOf(url, source);
-  else if (new URL(url).host === '')
+  else if (mayListHosts(kind)) checkHostList(url, kind, source);
+  else if (kind !== 'postgres' && new URL(url).host === '')
     throw new OptionError(source, addressOf(url), 'names no host', remedy);
   return url;
+}
+
+function checkHostList(url: string, kind: SharedKind, source: string): void {
+  if (parseHostList(url) !== undefined) return;
+  const problem = 'is not a list of hosts, such as this store has';
+  const remedy = `use ${sharedForms[kind]}, with user:password and an @ before the hosts if it needs them, each part percent-encoded`;
+  throw new OptionError(source, 'hidden', problem, remedy);
 }
 
 /** @throws {OptionError} if it is no URL at all. */
@@ -58,8 +65,16 @@ export function unknownScheme(source: string, url: string, urlRemedy: string): O
 
 /** A host with its port and nothing else, so that it may be shown. */
 function schemeless(url: string): string | undefined {
-  return /^([\w.-]+|\[[\da-f:.]+\]):\d{1,5}$/i.test(url) ? `use redis://${url}` : undefined;
+  const [match, port] = /^(?:[\w.-]+|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(url) ?? [];
+  return match === undefined ? undefined : `use ${schemeByPort[port ?? ''] ?? 'redis'}://${url}`;
 }
+
+/** What listens there by default. */
+const schemeByPort: Readonly<Record<string, string>> = {
+  2379: 'etcd',
+  2181: 'zookeeper',
+  5432: 'postgres',
+};
 
 /** A memory has no address: whoever writes one means another store. @throws {OptionError} */
 export function checkMemoryUrl(url: string, source: string, remedy: string): void {
@@ -96,13 +111,27 @@ export function resolveUrlPath(url: string, folder: string): string {
     : `${sqliteScheme}${resolve(folder, path)}`;
 }
 
-/** Where the store is, without whom we are there: scheme, host, port and path of its URL. */
+const plainPath = /^(?:\/[\w.-]+)+$/;
+
+/** Where the store is, without whom we are there: scheme, hosts, ports and path of its URL, and the schema in it. */
 export function addressOf(url: string): string {
   // A path is shown as it stands: no password has a place in it.
   if (url.startsWith(sqliteScheme)) return redactSecrets(url);
+  if (listKindOf(url) !== undefined) return listAddressOf(url);
   // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
-  if (!URL.canParse(url)) return 'something that is not a URL';
-  const { protocol, host, pathname } = new URL(url);
+  if (!URL.canParse(url)) return notShown;
+  const { protocol, host, pathname, searchParams } = new URL(url);
   if (host === '') return protocol;
-  return `${protocol}//${host}${/^\/[\w-]+$/.test(pathname) ? pathname : ''}`;
+  const schema = kindOf(protocol) === 'postgres' ? searchParams.get(schemaParameter) : null;
+  const parameter = /^\w+$/.test(schema ?? '') ? `?${schemaParameter}=${schema}` : '';
+  return `${protocol}//${host}${plainPath.test(pathname) ? pathname : ''}${parameter}`;
+}
+
+const notShown = 'something that is not a URL';
+
+function listAddressOf(url: string): string {
+  const list = parseHostList(url);
+  if (list === undefined) return notShown;
+  const { scheme, hosts, path } = list;
+  return `${scheme}//${hosts.join(',')}${plainPath.test(path) ? path : ''}`;
 }

@@ -3,6 +3,7 @@ import type { Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
 import { defaultSource } from './settings/setting.js';
+import type { SharedKind } from './store-kinds.js';
 import {
   addressOf,
   checkUrl,
@@ -42,11 +43,19 @@ export async function openStores(
   source = '--url',
 ): Promise<Stores> {
   checkUrl(url, source);
-  switch (storeKindOf(url, source)) {
+  const kind = storeKindOf(url, source);
+  switch (kind) {
     case 'sqlite':
       return await sqliteStores(url, namespace, source);
-    default:
+    case 'memory':
+    case 'redis':
       return await openMessageStores(url, namespace, source);
+    default: {
+      const openCoordinator = await leaseStore(kind, url, namespace);
+      // What is wrong with the rest of the URL is said before anything is begun.
+      await naming(source, openCoordinator).close();
+      return { address: addressOf(url), isLocal: false, openCoordinator };
+    }
   }
 }
 
@@ -57,13 +66,23 @@ export async function openMessageStores(
   source = '--url',
 ): Promise<MessageStores> {
   checkUrl(url, source, messageRemedy);
-  switch (storeKindOf(url, source)) {
-    case 'memory':
-      return await memoryStores();
-    case 'redis':
-      return await redisStores(url, namespace, source);
-    case 'sqlite':
-      throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', messageRemedy);
+  const kind = storeKindOf(url, source);
+  if (kind === 'memory') return await memoryStores();
+  if (kind === 'redis') return await redisStores(url, namespace, source);
+  throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', messageRemedy);
+}
+
+/** Loads the store of this kind, with its driver. */
+async function leaseStore(
+  kind: Exclude<SharedKind, 'sqlite' | 'redis'>,
+  url: string,
+  namespace: string,
+): Promise<() => Coordinator> {
+  switch (kind) {
+    default: {
+      const { redisCoordinator } = await import('../coordinators/redis/index.js');
+      return () => redisCoordinator(url, { namespace });
+    }
   }
 }
 
@@ -121,14 +140,17 @@ async function redisStores(url: string, namespace: string, source: string): Prom
   };
 }
 
-/** A store knows the URL as its option `url`; the user wrote it elsewhere. */
+/** A store knows the URL as its option `url`, and what its parameters say by other names; the user wrote it elsewhere. */
 function naming<Opened>(source: string, open: () => Opened): Opened {
   try {
     return open();
   } catch (error) {
-    if (!(error instanceof OptionError) || error.option !== 'url') throw error;
-    const said = error.message.slice('url '.length, -`: ${error.remedy}`.length);
+    if (!(error instanceof OptionError) || !optionsOfUrl.includes(error.option)) throw error;
+    const said = error.message.slice(`${error.option} `.length, -`: ${error.remedy}`.length);
     const problem = said.replace(/ \(got .*\)$/s, '');
-    throw new OptionError(source, 'hidden', problem, error.remedy);
+    const place = error.option === 'url' ? source : `${source}: ${error.option}`;
+    throw new OptionError(place, 'hidden', problem, error.remedy);
   }
 }
+
+const optionsOfUrl: readonly string[] = ['url', 'schema'];

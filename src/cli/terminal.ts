@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline';
 import { styleText } from 'node:util';
+import type { Unsubscribe } from '../events/index.js';
+import { watchReader } from './reader.js';
 
 type Format = Parameters<typeof styleText>[0];
 
@@ -15,6 +17,8 @@ export interface Terminal {
   readonly isInteractive: boolean;
   /** The line that is typed below a question; empty if there will be none. @throws the reason of the signal. */
   ask(question: string, signal: AbortSignal): Promise<string>;
+  /** Calls `gone` when nobody reads the answer any more, where that can be told without writing. */
+  onReaderGone(gone: () => void): Unsubscribe;
   /** Styled as long as a person looks at the answer: not into a file or pipe, and not under `NO_COLOR`. */
   style(format: Format, text: string): string;
 }
@@ -29,6 +33,7 @@ export const terminal: Terminal = {
     return process.stdin.isTTY && process.stderr.isTTY;
   },
   ask: readAnswer,
+  onReaderGone: watchReader,
   style: (format, text) => (isStyled() ? styleText(format, text, { validateStream: false }) : text),
 };
 

@@ -27,6 +27,14 @@ export class RecordingTerminal implements Terminal {
     this.notes.push(line);
   };
 
+  /** Whoever reads the answer goes away. */
+  leave: () => void = () => {};
+
+  readonly onReaderGone = (gone: () => void): (() => void) => {
+    this.leave = gone;
+    return () => {};
+  };
+
   readonly style = (_format: unknown, text: string): string => text;
 
   readonly ask = async (question: string): Promise<string> => {

@@ -20,6 +20,15 @@ describe('the URL of a store', () => {
     'redis://localhost',
     'redis://:secret@host:6380/1',
     'rediss://user:secret@host',
+    'postgres://app:secret@db.internal/app?schema=leases',
+    'postgresql:///app?host=/run/postgresql',
+    'etcd://h1,h2,h3',
+    'etcd://user:sec,ret@h1:2379,h2:2379,[::1]:2379',
+    'etcds://h1.internal:2379',
+    'zookeeper://h1:2181,h2:2181/team/leases',
+    'redis+sentinel://:secret@h1:26379,h2:26379/mymaster',
+    'rediss+cluster://h1:6379,h2:6379',
+    'redis+quorum://h1:6379,h2:6379,h3:6379',
   ])('may be %s', (url) => {
     expect(checkUrl(url, '--url')).toBe(url);
   });
@@ -35,6 +44,14 @@ describe('the URL of a store', () => {
     ['sqlite::memory:', 'names a database that no other process sees'],
     ['sqlite://host/tenure.db', 'names a host, and a file is on this machine'],
     ['sqlite:/var/lib/', 'names a folder'],
+    ['etcd:', 'is not a list of hosts'],
+    ['etcd://', 'is not a list of hosts'],
+    ['etcd://h1,,h2', 'is not a list of hosts'],
+    ['etcd://h1:0', 'is not a list of hosts'],
+    ['etcd://h1:65536', 'is not a list of hosts'],
+    ['zookeeper://h1 h2', 'is not a list of hosts'],
+    ['redis+quorum://h1;h2', 'is not a list of hosts'],
+    ['toString://h', 'names no store known here'],
     ['sqlite:/var/\u0007', 'holds characters that are not text'],
   ])('is not %j: it %s', (url, problem) => {
     expect(() => checkUrl(url, 'REDIS_URL')).toThrow(`REDIS_URL ${problem}`);
@@ -45,14 +62,28 @@ describe('the URL of a store', () => {
       expect(() => checkUrl(url, '--url')).not.toThrow(/use.* memory:/);
   });
 
-  it.each(['postgres://u@h/db', 'postgresql://h'])('is that of no fence: %s', (url) => {
-    const message =
-      /--url names PostgreSQL, which is a fence here, not a store of leases.*: use sqlite:PATH, redis:/;
-    expect(() => checkUrl(url, '--url')).toThrow(message);
+  it.each([
+    'etcd://u:p@secret@h1,h2',
+    'etcd://u:p/secret@h1,h2',
+    'etcd://u:1/secret@h1',
+    'etcd://u:1?secret@h1',
+    'redis+sentinel://u:p#secret@h1/m',
+    'zookeeper://u:p secret@h1',
+  ])('shows nothing of what may be a password: %s', (url) => {
+    expect(addressOf(url)).toBe('something that is not a URL');
+    expect(() => checkUrl(url, '--url')).toThrow(/^--url is not a list of hosts(?!.*secret)/);
   });
 
   it.each(['127.0.0.1:6379', 'localhost:6379', '[::1]:6379'])('begins with a scheme: %s', (url) => {
     expect(() => checkUrl(url, '--url')).toThrow(`use redis://${url}`);
+  });
+
+  it.each([
+    ['h:2379', 'etcd'],
+    ['h:2181', 'zookeeper'],
+    ['h:5432', 'postgres'],
+  ])('is guessed by the port: %s', (url, scheme) => {
+    expect(() => checkUrl(url, '--url')).toThrow(`use ${scheme}://${url}`);
   });
 
   it('names a file by all that follows the scheme', () => {
@@ -88,6 +119,12 @@ describe('the URL of a store', () => {
     ['redis://u:secret#@host', 'something that is not a URL'],
     ['sqlite:/var/lib/tenure.db', 'sqlite:/var/lib/tenure.db'],
     ['memory:', 'memory:'],
+    ['postgres://u:secret@h:5432/app?schema=leases&x=1', 'postgres://h:5432/app?schema=leases'],
+    ['postgres://u:secret@h/app?schema=a%20b', 'postgres://h/app'],
+    ['etcd://u:secret@h1:2379,h2:2379?ca=/x', 'etcd://h1:2379,h2:2379'],
+    ['ZooKeeper://h1,[::1]:2181/team/leases', 'zookeeper://h1,[::1]:2181/team/leases'],
+    ['zookeeper://h1/%2e%2e', 'zookeeper://h1'],
+    ['redis+sentinel://:secret@h1:26379,h2/main', 'redis+sentinel://h1:26379,h2/main'],
   ])('is shown without whom we are there: %s', (url, address) => {
     expect(addressOf(url)).toBe(address);
   });

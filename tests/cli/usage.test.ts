@@ -251,6 +251,23 @@ describe.concurrent('the command line', () => {
     }
   });
 
+  it('ends a watch whose reader has gone, though nothing changes', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'tenure-home-'));
+    try {
+      const { stdout } = spawn(
+        'bash',
+        ['-c', `'${process.execPath}' '${main}' watch x | head -1; echo "\${PIPESTATUS[0]}"`],
+        {
+          env: { ...process.env, HOME: home, XDG_STATE_HOME: '' },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      expect(await text(stdout)).toMatch(/ x {2}free\n141\n$/);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
   it.each([
     [{}, true],
     [{ NO_COLOR: '1' }, false],

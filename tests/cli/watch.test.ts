@@ -44,6 +44,15 @@ describe('tenure watch', () => {
     expect(desk.terminal.notes).toEqual([]);
   });
 
+  it('ends when nobody reads it any more, though nothing changes', async () => {
+    const desk = createDesk();
+    const watching = watch(desk.session, 'payments', 'text');
+    await desk.runtime.advance(5_000);
+    desk.terminal.leave();
+    expect(await desk.runtime.advanceUntil(watching)).toBe(141);
+    expect(said(desk)).toEqual(['payments  free']);
+  });
+
   it('sees an expiry when it happens, on stores where that wakes nobody', async () => {
     const desk = createDesk();
     const term = await desk.actor('replica-1').acquire('payments', { ttlMs: 400 });

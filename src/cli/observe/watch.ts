@@ -1,15 +1,16 @@
 import { redactSecrets } from '../../errors/index.js';
+import { onAbort } from '../../events/index.js';
 import { sayInstant } from '../display/instant.js';
 import { recordAsJson, sayRecord, sayRemaining } from '../display/record.js';
 import { jsonText, visible } from '../display/visible.js';
-import { exitStatusOf } from '../exit-status.js';
+import { exitStatusOf, InterruptedError } from '../exit-status.js';
 import type { Session } from '../session.js';
 import { type Change, watchChanges } from './lookout.js';
 
 export type WatchFormat = 'text' | 'jsonl';
 
 /**
- * Prints a line for all that stands there, then one per change, until somebody stops it. Answers with the exit status of
+ * Prints a line for all that stands there, then one per change, until somebody stops it or nobody reads it. Answers with the exit status of
  * that, and says nothing about it: it is how this ends.
  */
 export async function watch(
@@ -19,10 +20,20 @@ export async function watch(
 ): Promise<number> {
   const { terminal, runtime } = session;
   const line = format === 'jsonl' ? changeAsJson : sayChange;
-  await watchChanges(session, target, (change) =>
-    terminal.print(line(change, runtime.now().wallMs)),
-  );
-  return exitStatusOf(session.signal.reason);
+  const over = new AbortController();
+  const ends = [
+    onAbort(session.signal, () => over.abort(session.signal.reason)),
+    terminal.onReaderGone(() => over.abort(new InterruptedError('SIGPIPE'))),
+  ];
+  if (session.signal.aborted) over.abort(session.signal.reason);
+  try {
+    await watchChanges({ ...session, signal: over.signal }, target, (change) =>
+      terminal.print(line(change, runtime.now().wallMs)),
+    );
+  } finally {
+    for (const end of ends) end();
+  }
+  return exitStatusOf(over.signal.reason);
 }
 
 function sayChange(change: Change, nowMs: number): string {

@@ -1,5 +1,6 @@
+import { isTransient } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
-import { sleep } from '../../time/index.js';
+import { Backoff, elapsedMs, sleep } from '../../time/index.js';
 import { sayRecord } from '../display/record.js';
 import { sayDuration } from '../duration.js';
 import { exitStatus } from '../exit-status.js';
@@ -15,15 +16,16 @@ const lookEveryMs = 100;
  * @throws {InterruptedError} if a signal ends it, and what {@link Election.campaign} throws.
  */
 export async function campaign(context: RunContext): Promise<Lease | number> {
-  const { plan, election, signals } = context;
+  const { plan, election, runtime, signals } = context;
   const stopping = signals.passToWait();
   stopping.throwIfAborted();
-  await connect(context, stopping);
+  const startedAt = runtime.now();
+  const leftMs = () => Math.max(0, plan.waitMs - elapsedMs(startedAt, runtime.now()));
+  await connect(context, stopping, leftMs);
   const over = new AbortController();
   const told = plan.waitMs > 0 ? tellWhomWeWaitFor(context, over.signal) : undefined;
   try {
-    const { waitMs } = plan;
-    const lease = await election.campaign({ waitMs, signal: stopping });
+    const lease = await election.campaign({ waitMs: leftMs(), signal: stopping });
     return lease ?? (await notElected(context));
   } finally {
     // To withdraw takes a request. What is heard meanwhile is for who works with the lease.
@@ -33,22 +35,46 @@ export async function campaign(context: RunContext): Promise<Lease | number> {
   }
 }
 
+/** However short the wait: to connect takes time that is not the queue's. */
+const shortestPatienceMs = 1_000;
+const afterFailure = { firstMs: 250, limitMs: 1_000 };
+
 /**
  * A request of a short lease has little time, and connecting takes some. So that comes first, with the patience of any
- * other command. If it fails, a campaign that may wait goes on all the same, and tells.
+ * other command, and again until the wait is over. A campaign that may wait for ever goes on without, and tells.
  *
- * @throws the store's error if there is to be one try only, and the reason of `stopping`.
+ * @throws the store's error if there was no time for more than this, and the reason of `stopping`.
  */
-async function connect({ plan, leases }: RunContext, stopping: AbortSignal): Promise<void> {
-  const stopped = new Promise<void>((resolve) => {
-    stopping.addEventListener('abort', () => resolve(), { once: true });
+async function connect(
+  { plan, runtime, leases, voice }: RunContext,
+  stopping: AbortSignal,
+  leftMs: () => number,
+): Promise<void> {
+  const stopped = new Promise<undefined>((resolve) => {
+    stopping.addEventListener('abort', () => resolve(undefined), { once: true });
   });
-  const asked = leases.coordinator.read([plan.name], call).catch((error: unknown) => {
-    if (plan.waitMs === 0) throw error;
-  });
-  await Promise.race([asked, stopped]);
-  stopping.throwIfAborted();
+  const backoff = new Backoff(runtime, afterFailure);
+  for (;;) {
+    const timeoutMs = plan.waitMs === 0 ? call.timeoutMs : patienceMs(leftMs());
+    const asked = leases.coordinator.read([plan.name], { timeoutMs }).then(nothing, same);
+    const error = await Promise.race([asked, stopped]);
+    stopping.throwIfAborted();
+    // What is no matter of time is told by the campaign.
+    const isOver = error === undefined || plan.waitMs === Number.POSITIVE_INFINITY;
+    if (isOver || (plan.waitMs > 0 && !isTransient(error))) return;
+    if (leftMs() === 0) throw error;
+    voice.sayOnce(`${error.message} Trying again.`);
+    await sleep(runtime, Math.min(backoff.nextMs(), leftMs()), stopping);
+    stopping.throwIfAborted();
+  }
 }
+
+function patienceMs(leftMs: number): number {
+  return Math.max(shortestPatienceMs, Math.min(call.timeoutMs, leftMs));
+}
+
+const nothing = (): undefined => undefined;
+const same = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 /** Says what stands under the name whenever that changes, until `over`. */
 async function tellWhomWeWaitFor(context: RunContext, over: AbortSignal): Promise<void> {

@@ -1,14 +1,14 @@
-import { validateName } from '../../coordinators/index.js';
+import { type CoordinatorPromises, validateName } from '../../coordinators/index.js';
 import { Elections } from '../../elections/index.js';
-import { redactSecrets } from '../../errors/index.js';
+import { OptionError, redactSecrets } from '../../errors/index.js';
 import { Leases } from '../../leases/index.js';
 import { realRuntime } from '../../time/index.js';
-import { parseDuration } from '../duration.js';
+import { parseDuration, writeDuration } from '../duration.js';
 import { UsageError } from '../exit-status.js';
 import { reportFailure } from '../failure.js';
 import { commandWriter } from '../next-command.js';
 import { refuseMemory } from '../session.js';
-import { type Flags, resolveSettings } from '../settings/index.js';
+import { type Flags, resolveSettings, type Setting } from '../settings/index.js';
 import { openStores } from '../stores.js';
 import { ProgramError } from './find-program.js';
 import { parseCommandLine, type RunPlan } from './plan.js';
@@ -72,6 +72,7 @@ async function runSafely(
     const stores = await openStores(url.value, namespace.value, url.source);
     const coordinator = stores.openCoordinator();
     ends.push(() => coordinator.close());
+    requireGranted(ttl, coordinator.promises);
     const leases = new Leases(coordinator, { id: id.value, ttlMs: ttl.value });
     ends.push(() => leases.close());
     const elections = new Elections(leases);
@@ -93,6 +94,17 @@ async function runSafely(
     for (const end of ends.reverse()) await end();
     signals.stop();
   }
+}
+
+/** What is too short for one store is not for another. @throws {OptionError} naming where the ttl was written. */
+function requireGranted(
+  { value, source }: Setting<number>,
+  { store, smallestTtlMs, largestTtlMs }: CoordinatorPromises,
+): void {
+  if (value >= smallestTtlMs && value <= largestTtlMs) return;
+  const range = `${writeDuration(smallestTtlMs)} to ${writeDuration(largestTtlMs)}`;
+  const problem = `is not granted by the store ${store}`;
+  throw new OptionError(source, writeDuration(value), problem, `use ${range}`);
 }
 
 /** @throws {OptionError} */

@@ -8,7 +8,9 @@ import { Voice } from '../../../src/cli/supervise/voice.js';
 import type { Coordinator } from '../../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../../src/coordinators/memory/index.js';
 import { Elections } from '../../../src/elections/index.js';
+import { UnreachableError } from '../../../src/errors/index.js';
 import { Leases } from '../../../src/leases/index.js';
+import { sleep } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
 import { override } from '../../leases/fixture.js';
 import { RecordingTerminal } from '../session.js';
@@ -79,5 +81,39 @@ describe('a campaign of tenure run', () => {
     const heard: string[] = [];
     signals.passTo((signal) => heard.push(signal));
     expect(heard).toEqual(['SIGTERM']);
+  });
+
+  it('that may wait for so long gives up then, if the store cannot be reached', async () => {
+    let requestCount = 0;
+    const { context, runtime } = setUp((coordinator) =>
+      override(coordinator, {
+        read: async (_names, { timeoutMs }) => {
+          requestCount += 1;
+          await sleep(runtime, timeoutMs);
+          throw new UnreachableError('nobody is there');
+        },
+      }),
+    );
+    const startedMs = runtime.now().monotonicMs;
+    const waiting = campaign({ ...context, plan: { ...context.plan, waitMs: 3_000 } });
+    await expect(runtime.advanceUntil(waiting)).rejects.toThrow('nobody is there');
+    expect(runtime.now().monotonicMs - startedMs).toBe(3_000);
+    expect(requestCount).toBe(1);
+  });
+
+  it('tries again until then, if the store says at once that it cannot be reached', async () => {
+    const { context, runtime, coordinator } = setUp((inner) => {
+      let failures = 3;
+      return override(inner, {
+        read: async (names, call) => {
+          if (failures === 0) return inner.read(names, call);
+          failures -= 1;
+          throw new UnreachableError('nobody is there');
+        },
+      });
+    });
+    const waiting = campaign({ ...context, plan: { ...context.plan, waitMs: 3_000 } });
+    expect(await runtime.advanceUntil(waiting)).toMatchObject({ state: 'held' });
+    await coordinator.close();
   });
 });

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { probeOf } from '../../src/cli/probe.js';
+
+describe('the command that looks whether a store is there', () => {
+  it.each([
+    ['sqlite:/var/lib/tenure.db', 'ls -l /var/lib/tenure.db'],
+    ['redis://h:6379/1', 'redis-cli -u redis://h:6379/1 ping'],
+    ['postgres://h/app?schema=leases', "psql postgres://h/app -c 'select 1'"],
+    [
+      'etcd://h1:2380,h2,[::1]',
+      'ETCDCTL_API=3 etcdctl --endpoints=h1:2380,h2:2379,[::1]:2379 endpoint health',
+    ],
+    ['etcds://h1', 'ETCDCTL_API=3 etcdctl --endpoints=https://h1:2379 endpoint health'],
+    ['zookeeper://h1,[::1]:2182/x', 'echo srvr | nc h1 2181; echo srvr | nc ::1 2182'],
+    ['redis+sentinel://h1/main', 'redis-cli -h h1 -p 26379 sentinel get-master-addr-by-name main'],
+    ['rediss+cluster://h1:7000,h2', 'redis-cli -u rediss://h1:7000 cluster info'],
+    ['redis+quorum://h1,h2:1', 'redis-cli -u redis://h1 ping; redis-cli -u redis://h2:1 ping'],
+  ])('of %s is %s', (address, command) => {
+    expect(probeOf(address)).toBe(command);
+  });
+});
