@@ -170,11 +170,13 @@ export class FaultProxy {
   /**
    * Each request that begins from now on is executed twice, one after the other, before its first answer is passed on; its
    * second answer goes nowhere. For clients that send a request once the one before is answered.
+   *
+   * @param loggedIn a connection to the server on which it takes requests. Default: a new one, for servers that want no login.
    */
-  async duplicate(): Promise<void> {
-    const copyTo = connect(this.#target);
+  async duplicate(loggedIn?: Socket): Promise<void> {
+    const copyTo = loggedIn ?? connect(this.#target);
     this.#copies.add(copyTo);
-    await once(copyTo, 'connect');
+    if (copyTo.connecting) await once(copyTo, 'connect');
     let toRepeat: Buffer[] = [];
     let isRepeating = false;
     copyTo.on('error', () => {});

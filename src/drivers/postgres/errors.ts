@@ -146,7 +146,7 @@ function meansLoss(state: string, phase: PostgresPhase): boolean {
 }
 
 /** The five characters of the standard, which a `pg` error has in `code`; Node's own codes hold no digit. */
-function sqlStateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code) ? code : undefined;
 }

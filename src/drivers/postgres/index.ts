@@ -4,7 +4,14 @@ export type {
   PostgresQueryable,
   PostgresResult,
 } from './client.js';
-export { classifyPostgresError, noTransaction, type PostgresPhase } from './errors.js';
+export { classifyPostgresError, noTransaction, type PostgresPhase, sqlStateOf } from './errors.js';
+export { GuestLines, isPool } from './guest-lines.js';
 export { quoteSchema } from './identifiers.js';
+export type { LineEvents, Lines, ServerCheck } from './lines.js';
+export { type Hearing, PostgresListener } from './listener.js';
+export { lockKey, migrationLockKey } from './lock-key.js';
+export { type Answer, type Operation, PostgresOperations } from './operations.js';
+export { OwnLines } from './own-lines.js';
+export { validateUrl } from './pg-package.js';
 export { PostgresPoolHandle } from './pool.js';
 export { type Ask, ask, runTransaction } from './session.js';

@@ -3,6 +3,7 @@ import type { Runtime } from '../../time/index.js';
 import type { PostgresClient, PostgresPool } from './client.js';
 import { withDeadline } from './deadline.js';
 import { classifyPostgresError } from './errors.js';
+import { importPg, type OwnPool, validateUrl } from './pg-package.js';
 import { PostgresSession } from './session.js';
 
 export interface PoolSettings {
@@ -15,16 +16,6 @@ export interface PoolSettings {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly idleInTransactionTimeoutMs: number;
-}
-
-interface OwnPool extends PostgresPool {
-  end(): Promise<void>;
-  on(event: 'error', listener: () => void): unknown;
-}
-
-/** What we call of the package; its own types would be needed by everybody who compiles against ours. */
-interface PgPackage {
-  readonly Pool: new (config: object) => OwnPool;
 }
 
 /** Where sessions come from: the user's pool, which is never closed here, or one of our own behind a URL. */
@@ -108,32 +99,6 @@ async function openPool(url: string, settings: PoolSettings): Promise<OwnPool> {
   // would end the process.
   pool.on('error', () => {});
   return pool;
-}
-
-/** @param load replaced in tests. */
-export async function importPg(
-  load: () => Promise<unknown> = () => import('pg'),
-): Promise<PgPackage> {
-  try {
-    // The default export, since `pg` was CommonJS for most of version 8.
-    return ((await load()) as { readonly default: PgPackage }).default;
-  } catch {
-    throw new OptionError(
-      'url',
-      'hidden',
-      'needs the package pg, which cannot be loaded',
-      'run `npm install pg`, or pass a pool of your own',
-    );
-  }
-}
-
-/** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
-function validateUrl(url: string): string {
-  const remedy =
-    'use postgres://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
-  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
-  throw new OptionError('url', 'hidden', 'is not a PostgreSQL URL', remedy);
 }
 
 function validatePool<Client extends PostgresClient>(

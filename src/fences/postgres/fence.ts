@@ -2,6 +2,7 @@ import { validateName } from '../../coordinators/index.js';
 import {
   type Ask,
   ask,
+  migrationLockKey,
   type PostgresClient,
   type PostgresPhase,
   type PostgresPool,
@@ -23,7 +24,7 @@ import {
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
-import { type FenceStatements, fenceStatements, lockKey, migrationSql } from './statements.js';
+import { type FenceStatements, fenceStatements, migrationSql } from './statements.js';
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
 export interface PostgresFence<Client extends PostgresClient = PostgresClient>
@@ -177,7 +178,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const own = this.#ask(what);
     await this.#transact(what, async (client) => {
       // `IF NOT EXISTS` alone fails when two create at once, and needs the privilege to create even if all is there.
-      await ask(client, own, 'SELECT pg_advisory_xact_lock($1)', [lockKey('migrate')]);
+      await ask(client, own, 'SELECT pg_advisory_xact_lock($1)', [migrationLockKey]);
       const { rows } = await ask<{ migrated: boolean }>(client, own, this.#statements.isMigrated);
       if (rows[0]?.migrated !== true) await ask(client, own, this.migrationSql);
     });

@@ -2,13 +2,14 @@ import { isTerm } from '../../coordinators/index.js';
 import {
   type Ask,
   ask,
+  lockKey,
   type PostgresPhase,
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
 import { RecordCorruptError, StaleTermError } from '../../errors/index.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
 import type { ResolvedOptions } from './options.js';
-import { type FenceStatements, lockKey } from './statements.js';
+import type { FenceStatements } from './statements.js';
 
 interface StoredTerm {
   readonly term: string;

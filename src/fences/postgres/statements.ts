@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { highestTerm } from '../../coordinators/index.js';
 import { quoteSchema } from '../../drivers/postgres/index.js';
 
@@ -31,15 +30,6 @@ CREATE TABLE IF NOT EXISTS ${quoted}.effects (
 
 ALTER TABLE ${quoted}.effects ADD COLUMN IF NOT EXISTS id text;
 `;
-}
-
-/**
- * A key for a transaction-level advisory lock, as decimal text of a signed 64-bit integer. Two names that share one by
- * accident wait for each other; nothing else depends on it.
- */
-export function lockKey(...parts: readonly string[]): string {
-  const text = JSON.stringify(['tenure.fence', ...parts]);
-  return createHash('sha256').update(text).digest().readBigInt64BE().toString();
 }
 
 /** Lowers the session's limit to parameter `$5` until the transaction ends; a lower one stays. Never null. */

@@ -1,7 +1,8 @@
 import { describe, expect, inject, it } from 'vitest';
 import { withDeadline } from '../../../src/drivers/postgres/deadline.js';
 import type { PostgresClient } from '../../../src/drivers/postgres/index.js';
-import { importPg, PostgresPoolHandle } from '../../../src/drivers/postgres/pool.js';
+import { importPg } from '../../../src/drivers/postgres/pg-package.js';
+import { PostgresPoolHandle } from '../../../src/drivers/postgres/pool.js';
 import { OptionError, UnreachableError } from '../../../src/errors/index.js';
 import { realRuntime } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';

@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { findPostgresFolder } from '../../../scripts/server-binaries.mjs';
+import { SteppableClock } from '../clock-shim/steppable-clock.js';
 import {
   type Account,
   Guard,
@@ -20,6 +21,8 @@ export interface PostgresOptions {
   readonly fsync?: boolean;
   /** Further server settings: `{ synchronous_commit: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Give it a wall clock of its own, for `stepClock`. Default: that of the machine. */
+  readonly clock?: boolean;
 }
 
 /** A PostgreSQL of the caller's own on the loopback interface, with a random password. */
@@ -40,6 +43,14 @@ export interface PostgresServer {
   thaw(): void;
   /** Starts again on the same port with the same data, after ending what still runs. */
   restart(): Promise<void>;
+  /** What is on its disk at this moment, as a power cut would leave it: a folder in its own, and it runs on. */
+  copyData(): Promise<string>;
+  /** Ends it as a crash would, and starts it with a copy of its data, which stays. */
+  restartFrom(copy: string): Promise<void>;
+  /** Sets its wall clock forward or back, for later starts as well. Needs `clock`. */
+  stepClock(stepMs: number): void;
+  /** How far its wall clock is ahead of the machine's. */
+  readonly clockOffsetMs: number;
 }
 
 const host = '127.0.0.1';
@@ -53,7 +64,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   // Immediate shutdown first: the parent process, killed outright, leaves its children behind for a
   // moment and its shared memory for good.
   const guard = new Guard(['QUIT', 'KILL'], dir);
+  const clock = options.clock ? new SteppableClock(join(dir, 'clock')) : undefined;
+  let copyCount = 0;
   const clear = async (): Promise<void> => {
+    clock?.close();
     await removeServerDir(dir);
     guard.dismiss();
   };
@@ -79,6 +93,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       dir,
+      environment: clock?.environment,
       account,
       guard,
     });
@@ -115,6 +130,32 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await server.end('SIGINT');
       server = await launch(port);
     },
+    async copyData() {
+      const copy = join(dir, `copy-${copyCount++}`);
+      const stopped = stopAll(server.pid);
+      try {
+        copyFolder(data, copy);
+      } finally {
+        for (const pid of stopped) process.kill(pid, 'SIGCONT');
+      }
+      // It names the process that runs now.
+      rmSync(join(copy, 'postmaster.pid'));
+      return copy;
+    },
+    async restartFrom(copy) {
+      await server.end('SIGQUIT');
+      rmSync(data, { recursive: true });
+      copyFolder(copy, data);
+      server = await launch(port);
+    },
+    stepClock(stepMs) {
+      if (!clock)
+        throw new Error('this PostgreSQL has the clock of the machine: start it with clock: true');
+      clock.step(stepMs);
+    },
+    get clockOffsetMs() {
+      return clock?.offsetMs ?? 0;
+    },
   };
 }
 
@@ -138,6 +179,33 @@ async function initialise(where: {
     ],
     { cwd: where.dir, env: serverEnvironment(), ...where.account },
   );
+}
+
+/** With owners, modes and times. */
+function copyFolder(from: string, to: string): void {
+  execFileSync('cp', ['-a', from, to], { env: serverEnvironment() });
+}
+
+/** Stops the server and then its children, so that none of them writes. @returns whom to let go on. */
+function stopAll(pid: number): number[] {
+  process.kill(pid, 'SIGSTOP');
+  const children = readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && parentOf(entry) === pid)
+    .map(Number);
+  for (const child of children) process.kill(child, 'SIGSTOP');
+  return [...children, pid];
+}
+
+/** `undefined` if the process has ended meanwhile. */
+function parentOf(entry: string): number | undefined {
+  try {
+    // After the name, which may hold anything: the state, then the parent.
+    const [, parent] =
+      readFileSync(`/proc/${entry}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return Number(parent);
+  } catch {
+    return undefined;
+  }
 }
 
 /** PostgreSQL refuses to run as root. */

@@ -1,0 +1,214 @@
+import type { Answer } from '../../drivers/postgres/index.js';
+import { RecordCorruptError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
+import type {
+  AcquireRequest,
+  AcquireResult,
+  CallOptions,
+  CoordinatorPromises,
+  EndResult,
+  HandoffRequest,
+  NotYours,
+  ReleaseRequest,
+  RenewRequest,
+  RenewResult,
+} from '../contract.js';
+import type { LeaseRecord } from '../record.js';
+import {
+  checkAcquires,
+  checkGroup,
+  checkHandoffs,
+  checkNames,
+  checkReleases,
+  checkRenewals,
+  checkTimeout,
+} from '../requests.js';
+import { parseObstacle, parseSeen, type Seen } from './record.js';
+import type { LeaseStore } from './store.js';
+
+/** Takes, extends, ends and reads leases. */
+export class PostgresLeases {
+  readonly #store: LeaseStore;
+  readonly #limits: CoordinatorPromises;
+  readonly #events: LeaseReports;
+  /** After which name the next sweep begins. */
+  #swept = '';
+
+  constructor(store: LeaseStore, limits: CoordinatorPromises, events: LeaseReports) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#events = events;
+  }
+
+  async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
+    const checked = checkAcquires(requests, this.#limits);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const values = [
+      this.#store.channel,
+      checked.map(({ name }) => name),
+      checked.map(({ holder }) => holder.wire),
+      checked.map(({ attempt }) => attempt),
+      checked.map(({ ttlMs }) => whole(ttlMs)),
+      checked.map(({ graceMs = 0 }) => whole(graceMs)),
+      checked.map(({ metadata }) => metadata ?? null),
+      checked.map(({ above }) => above ?? null),
+      checked.map(({ keepHistory = false }) => keepHistory),
+      this.#swept,
+    ];
+    let answer: AcquireAnswer;
+    try {
+      answer = await this.#store.write('acquire', values, timeoutMs);
+    } catch (error) {
+      if (!(error instanceof StoreRefusedError && error.storeCode === tooLateCode)) throw error;
+      return checked.map(() => ({ outcome: 'too-late' }));
+    }
+    if (answer.exhausted !== undefined) throw exhausted(answer.exhausted);
+    this.#swept = answer.swept ?? '';
+    for (const name of answer.mended ?? []) this.#events.repaired(name);
+    return answer.answers.map((one, index) => this.#answer(values[1]?.[index] as string, one));
+  }
+
+  #answer(name: string, answer: GrantAnswer): AcquireResult {
+    if (answer[0] === 'granted') return { outcome: 'granted', term: answer[1] };
+    const current = answer[0] === 'held' ? parseObstacle(answer[1]) : undefined;
+    if (current !== undefined) return { outcome: 'held', current };
+    const detail = foreignDetail(name);
+    this.#events.corrupt(name, detail);
+    return { outcome: 'corrupt', detail };
+  }
+
+  async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
+    const checked = checkRenewals(requests, this.#limits);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const order = byName(checked);
+    const sorted = order.map((index) => checked[index] as RenewRequest);
+    const holders = sorted.map(({ holder }) => holder.wire);
+    const metadatas = sorted.map(({ metadata }) => metadata ?? null);
+    const values = [
+      sorted.map(({ name }) => name),
+      holders.every((holder) => holder === holders[0]) ? holders.slice(0, 1) : holders,
+      sorted.map(({ term }) => term),
+      sorted.map(({ ttlMs }) => whole(ttlMs)),
+      metadatas.every((metadata) => metadata === null) ? [] : metadatas,
+    ];
+    const answer = await this.#store.write<RenewAnswer>('renew', values, timeoutMs, true);
+    const results = new Array<RenewResult>(checked.length).fill(renewed);
+    for (const [place, reason] of answer.failed ?? [])
+      results[order[place - 1] as number] = {
+        outcome: 'not-yours',
+        reason: reason ?? 'superseded',
+      };
+    return results;
+  }
+
+  async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
+    return await this.#finish(checkReleases(requests), checkTimeout(call));
+  }
+
+  async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
+    return await this.#finish(checkHandoffs(requests, this.#limits), checkTimeout(call));
+  }
+
+  async #finish(
+    requests: readonly (ReleaseRequest | HandoffRequest)[],
+    timeoutMs: number,
+  ): Promise<EndResult[]> {
+    if (requests.length === 0) return [];
+    const values = [
+      this.#store.channel,
+      requests.map(({ name }) => name),
+      requests.map(({ holder }) => holder.wire),
+      requests.map((request) => ('attempt' in request ? null : request.term)),
+      requests.map((request) => ('attempt' in request ? request.attempt : null)),
+      requests.map((request) => ('to' in request ? null : (request.reason ?? 'released'))),
+      requests.map((request) => ('to' in request ? request.to : null)),
+      requests.map((request) => ('to' in request ? whole(request.reserveMs) : null)),
+    ];
+    const answer = await this.#store.write<FinishAnswer>('finish', values, timeoutMs);
+    return answer.answers.map((one) =>
+      one === 'ended' ? { outcome: 'ended' } : { outcome: 'not-yours', reason: one },
+    );
+  }
+
+  async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
+    const checked = checkNames(names);
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return [];
+    const answer = await this.#store.read<ReadAnswer>('read', [checked], timeoutMs);
+    return answer.answers.map((seen, index) => {
+      const record = parseSeen(seen);
+      if (record === undefined) throw new RecordCorruptError(foreignDetail(checked[index] ?? ''));
+      return record === 'free' ? undefined : record;
+    });
+  }
+
+  async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
+    const values = [checkGroup(group)];
+    const answer = await this.#store.read<ReadAnswer>('list', values, checkTimeout(call));
+    const records: LeaseRecord[] = [];
+    for (const seen of answer.answers) {
+      const record = parseSeen(seen);
+      if (record === undefined) this.#events.corrupt(seen?.name ?? '', 'a row that is no lease');
+      else if (record !== 'free') records.push(record);
+    }
+    return records.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+}
+
+/** What else is noticed along the way. */
+export interface LeaseReports {
+  corrupt(name: string, detail: string): void;
+  repaired(name: string): void;
+}
+
+interface AcquireAnswer extends Answer {
+  readonly exhausted?: number;
+  readonly swept: string | null;
+  readonly mended: string[] | null;
+  readonly answers: readonly GrantAnswer[];
+}
+
+type GrantAnswer =
+  | readonly ['granted', number]
+  | readonly ['held', Seen]
+  | readonly ['foreign', undefined?];
+
+interface RenewAnswer extends Answer {
+  readonly failed?: readonly (readonly [place: number, reason: NotYours['reason'] | null])[];
+}
+
+interface FinishAnswer extends Answer {
+  readonly answers: readonly ('ended' | NotYours['reason'])[];
+}
+
+interface ReadAnswer extends Answer {
+  readonly answers: readonly (Seen | null)[];
+}
+
+const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
+
+/** Rows are locked in the order of their names. @returns the indexes in that order, the given one if it is already. */
+function byName(requests: readonly { readonly name: string }[]): number[] {
+  const order = requests.map((_, index) => index);
+  const nameAt = (index: number) => requests[index]?.name ?? '';
+  const isSorted = order.every((index) => index === 0 || nameAt(index - 1) <= nameAt(index));
+  if (isSorted) return order;
+  return order.sort((one, other) => (nameAt(one) < nameAt(other) ? -1 : 1));
+}
+
+/** The server counts in whole milliseconds. */
+export function whole(durationMs: number): number {
+  return Math.ceil(durationMs);
+}
+
+function foreignDetail(name: string): string {
+  return `what stands under "${name}" (in the table "leases") is no record of a lease. Somebody else wrote it, or a later version; remove it there.`;
+}
+
+function exhausted(lastTerm: number): StoreRefusedError {
+  return new StoreRefusedError(
+    'TERMS_EXHAUSTED',
+    `no term is left after ${lastTerm}: an absurd "above" or clock took them. Use a new namespace.`,
+  );
+}

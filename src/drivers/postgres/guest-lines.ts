@@ -1,0 +1,167 @@
+import { ClosedError, type TenureError } from '../../errors/index.js';
+import { Emitter, type Unsubscribe } from '../../events/index.js';
+import type { Runtime } from '../../time/index.js';
+import { runCheck } from './check.js';
+import type { PostgresClient, PostgresPool, PostgresQueryable } from './client.js';
+import { ServerClock } from './clock.js';
+import { withDeadline } from './deadline.js';
+import { classifyPostgresError } from './errors.js';
+import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';
+import { PostgresSession } from './session.js';
+
+export interface GuestLinesOptions {
+  readonly runtime: Runtime;
+  readonly check: ServerCheck;
+}
+
+/** Lines over the user's own pool or client, which is never closed here. */
+export class GuestLines implements Lines {
+  readonly address = 'PostgreSQL';
+  readonly #source: PostgresPool | PostgresQueryable;
+  readonly #options: GuestLinesOptions;
+  readonly #events = new Emitter<LineEvents>();
+  readonly #clock = new ServerClock();
+  /** Whether the server was asked who it is since something last went wrong. */
+  #isChecked = false;
+  #warnings: readonly string[] = [];
+  readonly #taken = new Set<GuestLine>();
+  #isClosed = false;
+
+  constructor(source: PostgresPool | PostgresQueryable, options: GuestLinesOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  on<Name extends keyof LineEvents>(
+    name: Name,
+    listener: (event: LineEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  async take(what: string, deadlineMs: number): Promise<Line> {
+    this.#throwIfClosed();
+    const line = await this.#open(what, deadlineMs);
+    if (this.#isChecked) return line;
+    try {
+      const { check, runtime } = this.#options;
+      this.#accept(await runCheck(line, check, runtime, deadlineMs));
+      return line;
+    } catch (error) {
+      line.abandon((error as TenureError).message);
+      throw error;
+    }
+  }
+
+  async #open(what: string, deadlineMs: number): Promise<GuestLine> {
+    const { runtime } = this.#options;
+    const session = isPool(this.#source)
+      ? await checkOut(this.#source, runtime, deadlineMs, what)
+      : undefined;
+    const target = session?.client ?? (this.#source as PostgresQueryable);
+    const line = new GuestLine(target, session, this.#clock, runtime, (reason) => {
+      this.#taken.delete(line);
+      if (reason === undefined) return;
+      this.#isChecked = false;
+      this.#events.emit('disconnected', { address: this.address, reason });
+    });
+    this.#taken.add(line);
+    if (!this.#isClosed) return line;
+    line.done();
+    throw new ClosedError('the PostgreSQL coordinator');
+  }
+
+  #accept(warnings: readonly string[]): void {
+    if (this.#isChecked) return;
+    this.#isChecked = true;
+    this.#events.emit('connected', { address: this.address });
+    const known = this.#warnings;
+    this.#warnings = warnings;
+    for (const message of warnings)
+      if (!known.includes(message))
+        this.#events.emit('warning', { address: this.address, message });
+  }
+
+  #throwIfClosed(): void {
+    if (this.#isClosed) throw new ClosedError('the PostgreSQL coordinator');
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#events.removeAll();
+    for (const line of [...this.#taken]) line.abandon('it was closed here');
+  }
+}
+
+class GuestLine implements Line {
+  readonly clock: ServerClock;
+  readonly #target: PostgresQueryable;
+  readonly #session: PostgresSession<PostgresClient> | undefined;
+  readonly #runtime: Runtime;
+  readonly #ended: (reason: string | undefined) => void;
+  readonly #giving = new AbortController();
+  #isOver = false;
+
+  constructor(
+    target: PostgresQueryable,
+    session: PostgresSession<PostgresClient> | undefined,
+    clock: ServerClock,
+    runtime: Runtime,
+    ended: (reason: string | undefined) => void,
+  ) {
+    this.#target = target;
+    this.#session = session;
+    this.clock = clock;
+    this.#runtime = runtime;
+    this.#ended = ended;
+  }
+
+  async query<Row extends object>(text: string, values: unknown[], deadlineMs: number) {
+    const timeoutMs = Math.max(0, deadlineMs - this.#runtime.now().monotonicMs);
+    const given = new Promise<never>((_, reject) => {
+      const lost = () => reject(new Error('the connection was given up'));
+      this.#giving.signal.addEventListener('abort', lost, { once: true });
+    });
+    given.catch(() => {});
+    const answer = this.#target.query<Row>(text, values);
+    answer.catch(() => {});
+    return await withDeadline(this.#runtime, timeoutMs, Promise.race([answer, given]));
+  }
+
+  done(): void {
+    this.#end(undefined);
+  }
+
+  abandon(reason: string): void {
+    this.#end(reason);
+  }
+
+  #end(reason: string | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#session?.end(reason === undefined);
+    this.#giving.abort();
+    this.#ended(reason);
+  }
+}
+
+/** A pool of the package `pg` has these counts, and a client of it has not. */
+export function isPool(source: PostgresPool | PostgresQueryable): source is PostgresPool {
+  const { connect, totalCount } = Object(source);
+  return typeof connect === 'function' && typeof totalCount === 'number';
+}
+
+async function checkOut(
+  pool: PostgresPool,
+  runtime: Runtime,
+  deadlineMs: number,
+  what: string,
+): Promise<PostgresSession<PostgresClient>> {
+  const timeoutMs = Math.max(0, deadlineMs - runtime.now().monotonicMs);
+  try {
+    const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) => late.release());
+    return new PostgresSession(client);
+  } catch (error) {
+    throw classifyPostgresError(error, 'connect', what);
+  }
+}

@@ -1,0 +1,212 @@
+import type { Socket } from 'node:net';
+import pg from 'pg';
+import type { Coordinator } from '../../src/coordinators/index.js';
+import { groupOf } from '../../src/coordinators/names.js';
+import { postgresPromises } from '../../src/coordinators/postgres/promises.js';
+import { postgresCoordinator } from '../../src/postgres.js';
+import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
+import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { FaultProxy } from '../support/proxy.js';
+import type { PostgresServer } from '../support/servers/index.js';
+
+export interface PostgresTargetOptions {
+  /** What this target cannot do. */
+  readonly impossible?: ConformanceTarget['impossible'];
+  /** A copy of the server's data with a schema in it and nothing else; needed for a restart that loses all. */
+  readonly emptyCopy?: () => string;
+  /** Where clients connect to, if not to the server itself: a pooler. */
+  readonly through?: () => { readonly port: number };
+}
+
+/** Real coordinators on a real server, each behind a proxy of its own; a namespace per case. */
+export function postgresTarget(
+  name: string,
+  server: () => PostgresServer,
+  options: PostgresTargetOptions = {},
+): ConformanceTarget {
+  return {
+    name,
+    promises: postgresPromises,
+    impossible: options.impossible ?? {},
+    create: async () => new PostgresSubject(server(), options),
+  };
+}
+
+let namespaceCount = 0;
+
+class PostgresSubject implements ConformanceSubject {
+  readonly ttlMs = 400;
+  readonly timeoutMs = 200;
+  readonly timerSlackMs = 60;
+  readonly runtime = realRuntime;
+  readonly controls: SubjectControls;
+  readonly server: PostgresServer;
+  readonly #options: PostgresTargetOptions;
+  readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
+  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  #nameCount = 0;
+  #timerCount = 0;
+
+  constructor(server: PostgresServer, options: PostgresTargetOptions) {
+    this.server = server;
+    this.#options = options;
+    this.controls = this.#controls();
+  }
+
+  async connect(): Promise<Coordinator> {
+    const proxy = await FaultProxy.start(this.#options.through?.().port ?? this.server.port);
+    const url = new URL(this.server.url);
+    url.port = String(proxy.port);
+    const client = postgresCoordinator(url, {
+      namespace: this.#namespace,
+      runtime: this.#countingRuntime(),
+      connectTimeoutMs: 150,
+    });
+    this.#proxies.set(client, proxy);
+    // Connected before the first disturbance, so that this meets requests and not the login.
+    await client.read(['warm'], { timeoutMs: 5_000 });
+    return client;
+  }
+
+  newName(): string {
+    this.#nameCount += 1;
+    return `group-${this.#nameCount}/name`;
+  }
+
+  async advance(durationMs: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, durationMs + 1));
+  }
+
+  until<T>(promise: Promise<T>): Promise<T> {
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    for (const [client, proxy] of this.#proxies) {
+      await client.close();
+      await proxy.stop();
+    }
+    if (this.server.clockOffsetMs !== 0) this.server.stepClock(-this.server.clockOffsetMs);
+  }
+
+  #countingRuntime(): Runtime {
+    return {
+      ...realRuntime,
+      setTimer: (delayMs, callback, options) => {
+        this.#timerCount += 1;
+        let isPending = true;
+        const ended = () => {
+          if (isPending) this.#timerCount -= 1;
+          isPending = false;
+        };
+        const timer = realRuntime.setTimer(
+          delayMs,
+          () => {
+            ended();
+            callback();
+          },
+          options,
+        );
+        return {
+          cancel: () => {
+            ended();
+            timer.cancel();
+          },
+        };
+      },
+    };
+  }
+
+  #proxyOf(client: Coordinator): FaultProxy {
+    const proxy = this.#proxies.get(client);
+    if (proxy === undefined) throw new Error('this client is not of this subject');
+    return proxy;
+  }
+
+  /** What an operator does with a tool of their own. */
+  async #asOperator<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
+    const operator = new pg.Client({ connectionString: this.server.url });
+    await operator.connect();
+    try {
+      return (await operator.query<Row>(text, values)).rows;
+    } finally {
+      await operator.end();
+    }
+  }
+
+  #controls(): SubjectControls {
+    const key = (name: string) => [this.#namespace, name];
+    return {
+      hang: async (client) => {
+        this.#proxyOf(client).up.swallow();
+        this.#proxyOf(client).down.swallow();
+      },
+      cut: async (client) => {
+        this.#proxyOf(client).refuse(true);
+        this.#proxyOf(client).reset();
+      },
+      loseReplies: async (client) => this.#proxyOf(client).down.swallow(),
+      holdRequests: async (client) => this.#proxyOf(client).up.hold(),
+      flushRequests: async (client) => {
+        this.#proxyOf(client).up.heal();
+        await this.#untilExecuted();
+      },
+      duplicateRequests: async (client) => this.#proxyOf(client).duplicate(await this.#loggedIn()),
+      heal: async (client) => this.#proxyOf(client).heal(),
+      deleteRecord: async (name) => {
+        await this.#asOperator(
+          'DELETE FROM tenure.leases WHERE namespace = $1 AND name = $2',
+          key(name),
+        );
+      },
+      overwriteRecord: async (name, text) => {
+        await this.#asOperator(
+          `INSERT INTO tenure.leases (namespace, name, name_group, kind) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind`,
+          [...key(name), groupOf(name), text],
+        );
+      },
+      foreignText: async (name) => {
+        const [row] = await this.#asOperator<{ kind: string }>(
+          'SELECT kind FROM tenure.leases WHERE namespace = $1 AND name = $2',
+          key(name),
+        );
+        return row?.kind === 'lease' || row?.kind === 'reservation' ? undefined : row?.kind;
+      },
+      restartKeepingData: () => this.server.restart(),
+      restartLosingData: () => this.server.restartFrom(this.#options.emptyCopy?.() ?? ''),
+      loseTail: async (during) => {
+        const copy = await this.server.copyData();
+        await during();
+        await this.server.restartFrom(copy);
+      },
+      pendingCount: async () => {
+        const proxies = [...this.#proxies.values()];
+        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
+      },
+      stepClock: async (stepMs) => this.server.stepClock(stepMs),
+    };
+  }
+
+  /** Until twice in a row no statement is under way in the server: what was flushed has arrived, and ended. */
+  async #untilExecuted(): Promise<void> {
+    const text = `SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+    for (let quietCount = 0; quietCount < 2; ) {
+      await this.advance(10);
+      const [row] = await this.#asOperator<{ count: number }>(text);
+      quietCount = row?.count === 0 ? quietCount + 1 : 0;
+    }
+  }
+
+  /** A session of its own, for requests that are executed twice. */
+  async #loggedIn(): Promise<Socket> {
+    const client = new pg.Client({ connectionString: this.server.url });
+    client.on('error', () => {});
+    await client.connect();
+    const { stream } = (client as unknown as { readonly connection: { readonly stream: Socket } })
+      .connection;
+    stream.removeAllListeners('data');
+    return stream;
+  }
+}
