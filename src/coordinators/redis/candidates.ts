@@ -34,7 +34,7 @@ import { candidatesScript, enrollScript, withdrawScript } from './scripts/index.
 const entry =
   /^1\|([^|]+)\|(waiting|present|observing)\|(\d{1,2})\|(\d{1,16})\|(\d{1,16})\|(\d{1,8})\|([\s\S]*)$/;
 
-type EnrollReply = readonly [
+export type EnrollReply = readonly [
   text: string | null,
   remainingMs: number,
   suspension: string | null,
@@ -134,12 +134,12 @@ export class RedisCandidates {
 const anything: Call = { name: undefined, position: 0 };
 
 /** `<position>|<name>`; what is none of ours calls nobody. */
-function parseCall(message: string): Call | undefined {
+export function parseCall(message: string): Call | undefined {
   const [, position, name] = /^(\d{1,4})\|(.+)$/.exec(message) ?? [];
   return name === undefined ? undefined : { name, position: Number(position) };
 }
 
-function describe(
+export function describe(
   name: string,
   [text, remainingMs, suspension, position, duplicate]: EnrollReply,
   nowMs: number,
@@ -163,7 +163,7 @@ function ranked({ candidate, since }: Placed) {
   return { standing, preference: standing === 'waiting' ? 0 : preference, since, id, digest };
 }
 
-function parseTable(fields: readonly string[], nowMs: number): Candidate[] {
+export function parseTable(fields: readonly string[], nowMs: number): Candidate[] {
   const alive: Candidate[] = [];
   for (let at = 0; at < fields.length; at += 2) {
     const field = fields[at] ?? '';
