@@ -1,10 +1,23 @@
+import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { filesUnder, root, say } from './scripts/bootstrap.mjs';
+import { leftOut, selectedStores } from './scripts/stores.mjs';
 import { SummaryReporter } from './tests/support/summary-reporter.js';
+
+const tests = join(root, 'tests');
+const selected = selectedStores();
+const others = leftOut(filesUnder(tests), tests, selected)
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => relative(root, file));
+if (others.length > 0)
+  say(
+    `TENURE_STORES: only ${selected.join(', ')}; ${others.length} test files of others are left out`,
+  );
 
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
-    exclude: ['tests/long/**', '**/node_modules/**'],
+    exclude: ['tests/long/**', '**/node_modules/**', ...others],
     globalSetup: ['tests/support/servers/global-setup.ts'],
     reporters: ['default', new SummaryReporter()],
     pool: 'forks',

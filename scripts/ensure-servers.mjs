@@ -17,25 +17,30 @@ import {
   findRedisServer,
   findZooKeeperJar,
 } from './server-binaries.mjs';
+import { knownStores } from './stores.mjs';
 
-/** What must be found, and the Debian packages that have it. */
+/** What must be found, the Debian packages that have it, and the only store that needs it, if it is one. */
 const needed = [
   { find: findRedisServer, packages: ['redis-server'] },
-  { find: findRedisSentinel, packages: ['redis-sentinel'] },
+  { find: findRedisSentinel, packages: ['redis-sentinel'], store: 'redis-sentinel' },
   { find: findPostgresFolder, packages: ['postgresql'] },
-  { find: findPgBouncer, packages: ['pgbouncer'] },
-  { find: findEtcd, packages: ['etcd-server'] },
-  { find: findEtcdctl, packages: ['etcd-client'] },
-  { find: findZooKeeperJar, packages: ['zookeeper'] },
-  { find: findJava, packages: ['default-jre-headless'] },
+  { find: findPgBouncer, packages: ['pgbouncer'], store: 'postgres' },
+  { find: findEtcd, packages: ['etcd-server'], store: 'etcd' },
+  { find: findEtcdctl, packages: ['etcd-client'], store: 'etcd' },
+  { find: findZooKeeperJar, packages: ['zookeeper'], store: 'zookeeper' },
+  { find: findJava, packages: ['default-jre-headless'], store: 'zookeeper' },
   // For the certificates of servers that speak TLS.
   { find: findOpenssl, packages: ['openssl'] },
   // For the clock that some tests put under a server.
   { find: findCompiler, packages: ['gcc', 'libc6-dev'] },
 ];
 
-function missingPackages() {
-  return needed.filter(({ find }) => !find()).flatMap(({ packages }) => packages);
+/** @param {readonly string[]} stores */
+function missingPackages(stores) {
+  return needed
+    .filter(({ store }) => store === undefined || stores.includes(store))
+    .filter(({ find }) => !find())
+    .flatMap(({ packages }) => packages);
 }
 
 /** @param {readonly string[]} names */
@@ -56,8 +61,9 @@ function rootPrefix() {
   return undefined;
 }
 
-export function ensureServers() {
-  const missing = missingPackages();
+/** @param {readonly string[]} stores those that are to be tested */
+export function ensureServers(stores = knownStores) {
+  const missing = missingPackages(stores);
   if (missing.length === 0) return;
 
   const byHand = `apt-get update && apt-get install --no-install-recommends ${missing.join(' ')}`;
@@ -74,7 +80,7 @@ export function ensureServers() {
   const script = join(import.meta.dirname, 'install-debian-packages.sh');
   const [program = '', ...args] = [...prefix, 'sh', script, ...missing];
   const { status } = spawnSync(program, args, { stdio: [0, 2, 2] });
-  const still = missingPackages();
+  const still = missingPackages(stores);
   if (status !== 0 || still.length > 0) {
     fail(`could not install ${listed(still.length > 0 ? still : missing)}: ${byHand}`);
   }

@@ -10,6 +10,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBuilt, ensureDependencies, fail, npm, root, say } from './bootstrap.mjs';
 import { ensureServers } from './ensure-servers.mjs';
+import { storesOrFail } from './stores.mjs';
 
 const otherMajors = [22, 24];
 const halves = ['nodes', 'long'];
@@ -87,9 +88,10 @@ async function runPart(name, node, args) {
   return part;
 }
 
+const stores = storesOrFail();
 ensureDependencies();
 ensureBuilt();
-ensureServers();
+ensureServers(stores);
 
 /** @type {Awaited<ReturnType<typeof runPart>>[]} */
 const parts = [];

@@ -6,10 +6,12 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureBuilt, ensureDependencies, root } from './bootstrap.mjs';
 import { ensureServers } from './ensure-servers.mjs';
+import { storesOrFail } from './stores.mjs';
 
+const stores = storesOrFail();
 ensureDependencies();
 ensureBuilt();
-ensureServers();
+ensureServers(stores);
 
 const runner = join(root, 'node_modules/vitest/vitest.mjs');
 const { status } = spawnSync(process.execPath, [runner, 'run', ...process.argv.slice(2)], {
