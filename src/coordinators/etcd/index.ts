@@ -1,0 +1,7 @@
+export type { EtcdTlsOptions } from '../../drivers/etcd/index.js';
+export {
+  type EtcdCoordinator,
+  type EtcdCoordinatorEvents,
+  type EtcdCoordinatorOptions,
+  etcdCoordinator,
+} from './coordinator.js';

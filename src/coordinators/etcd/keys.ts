@@ -1,0 +1,81 @@
+import { type KeyRange, withPrefix } from '../../drivers/etcd/index.js';
+import { encodeName } from '../names.js';
+
+/** Which part of what is kept of a name. */
+export type Part = 'held' | 'after' | 'suspended' | 'history' | 'document';
+
+/**
+ * Where everything stands.
+ *
+ * Candidates of a name queue under `<election>/`, as those of `etcdctl elect <election>` do. All else is under a prefix
+ * that no name or namespace can begin with: an encoded one holds no colon.
+ */
+export class EtcdKeys {
+  readonly #prefix: string;
+  readonly #namespace: string;
+  readonly #control: string;
+
+  /** @param prefix stands before every key; any text. */
+  constructor(prefix: string, namespace: string) {
+    this.#prefix = Buffer.from(prefix, 'utf8').toString('latin1');
+    this.#namespace = namespace;
+    this.#control = `${this.#prefix}:tenure/1/${encodeName(namespace)}/`;
+  }
+
+  /** What to pass to `etcdctl elect`. In the default namespace a plain name is its own election. */
+  election(name: string): string {
+    const space = this.#namespace === 'default' ? '' : `${encodeName(this.#namespace)}:`;
+    return `${this.#prefix}${space}${encodeName(name)}`;
+  }
+
+  /** Everybody who leads or waits for the name, in the order of the creation of their keys. */
+  queue(name: string): KeyRange {
+    return withPrefix(`${this.election(name)}/`);
+  }
+
+  queueKey(name: string, leaseId: string, suffix: string): string {
+    return `${this.election(name)}/${BigInt(leaseId).toString(16)}-${suffix}`;
+  }
+
+  part(part: Part, name: string): string {
+    return `${this.#control}${part}/${encodeName(name)}`;
+  }
+
+  /** The part of every name of the group, and of those in groups below it. */
+  partOfGroup(part: Part, group: string): KeyRange {
+    const below = group === '' ? '' : `${encodeName(group)}%2F`;
+    return withPrefix(`${this.#control}${part}/${below}`);
+  }
+
+  /** The name in a key of a part; `undefined` if it is none of ours. */
+  nameIn(part: Part, key: string): string | undefined {
+    const start = `${this.#control}${part}/`;
+    return key.startsWith(start) ? decode(key.slice(start.length)) : undefined;
+  }
+
+  candidates(name: string): KeyRange {
+    return withPrefix(`${this.#control}candidate/${encodeName(name)}/`);
+  }
+
+  candidate(name: string, digest: string): string {
+    return `${this.#control}candidate/${encodeName(name)}/${digest}`;
+  }
+
+  /** When a store lease was last extended. */
+  session(leaseId: string): string {
+    return `${this.#control}session/${BigInt(leaseId).toString(16)}`;
+  }
+
+  /** What the whole namespace has in common. */
+  get space(): string {
+    return `${this.#control}namespace`;
+  }
+}
+
+function decode(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
+}

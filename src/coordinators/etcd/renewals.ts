@@ -1,0 +1,124 @@
+import {
+  type Deadline,
+  type EtcdClient,
+  type EtcdOperation,
+  LeaseNotFound,
+} from '../../drivers/etcd/index.js';
+import type { RenewRequest } from '../contract.js';
+import type { HeldLease, Holdings } from './holdings.js';
+import type { EtcdKeys } from './keys.js';
+import { get, longestTxn } from './reader.js';
+import { StoreLeases } from './store-leases.js';
+import { write } from './values.js';
+
+interface Usual {
+  readonly request: RenewRequest;
+  readonly holding: HeldLease;
+}
+
+/**
+ * The usual renewal: one message extends the store lease for all names that hang on it. That says nothing of the keys, so
+ * they are looked at too, and the time is noted for those who want to know what is left.
+ */
+export class Renewals {
+  readonly #client: EtcdClient;
+  readonly #keys: EtcdKeys;
+  readonly #leases: StoreLeases;
+  readonly #holdings: Holdings;
+
+  constructor(client: EtcdClient, keys: EtcdKeys, leases: StoreLeases, holdings: Holdings) {
+    this.#client = client;
+    this.#keys = keys;
+    this.#leases = leases;
+    this.#holdings = holdings;
+  }
+
+  /** @returns those that are extended. Of the others it is to be looked what stands there. */
+  async extend(
+    requests: readonly RenewRequest[],
+    deadline: Deadline,
+  ): Promise<ReadonlySet<RenewRequest>> {
+    const extended = new Set<RenewRequest>();
+    const byLease = new Map<string, Usual[]>();
+    for (const request of requests) {
+      const holding = this.#usual(request);
+      if (holding === undefined) continue;
+      const some = byLease.get(holding.leaseId) ?? [];
+      some.push({ request, holding });
+      byLease.set(holding.leaseId, some);
+    }
+    await Promise.all(
+      [...byLease.values()].map(async (some) => {
+        for (const request of await this.#extendSome(some, deadline)) extended.add(request);
+      }),
+    );
+    return extended;
+  }
+
+  /** It is held by this coordinator, and stays as it is. */
+  #usual(request: RenewRequest): HeldLease | undefined {
+    const holding = this.#holdings.leaseOf(request.name);
+    const isUsual =
+      holding !== undefined &&
+      holding.term === request.term &&
+      holding.holder.equals(request.holder) &&
+      holding.lifeMs === request.ttlMs &&
+      request.metadata === undefined &&
+      !this.#holdings.isOver(holding) &&
+      this.#leases.current(StoreLeases.seconds(request.ttlMs)) === holding.leaseId &&
+      holding.guardId === this.#guardId(holding);
+    return isUsual ? holding : undefined;
+  }
+
+  #guardId({ graceMs, lifeMs }: HeldLease): string | undefined {
+    return graceMs === 0 ? undefined : this.#leases.current(StoreLeases.seconds(lifeMs + graceMs));
+  }
+
+  async #extendSome(some: readonly Usual[], deadline: Deadline): Promise<RenewRequest[]> {
+    const since = this.#client.runtime.now();
+    const durations = new Set(
+      some.flatMap(({ holding: { lifeMs, graceMs } }) =>
+        graceMs === 0 ? [lifeMs] : [lifeMs, lifeMs + graceMs],
+      ),
+    );
+    await Promise.all(
+      [...durations].map((ms) =>
+        this.#leases.extended(StoreLeases.seconds(ms), since, 'renew', deadline),
+      ),
+    );
+    // A lease that was gone has been replaced by a new one: nothing hangs on that yet.
+    const alive = some.filter(({ request }) => this.#usual(request) !== undefined);
+    const parts: Promise<RenewRequest[]>[] = [];
+    for (let start = 0; start < alive.length; start += longestTxn - 1)
+      parts.push(this.#confirm(alive.slice(start, start + longestTxn - 1), deadline));
+    return (await Promise.all(parts)).flat();
+  }
+
+  async #confirm(some: readonly Usual[], deadline: Deadline): Promise<RenewRequest[]> {
+    const [first] = some;
+    if (first === undefined) return [];
+    const { leaseId } = first.holding;
+    const atMs = this.#client.runtime.now().wallMs;
+    const note: EtcdOperation = {
+      kind: 'put',
+      key: this.#keys.session(leaseId),
+      value: write({ atMs }),
+      lease: leaseId,
+    };
+    const gets = some.map(({ holding }) => get({ key: holding.key }));
+    try {
+      const { found } = await this.#client.txn([], [note, ...gets], 'renew', deadline, true);
+      return some.flatMap(({ request, holding }, index) => {
+        const kv = found[index]?.[0];
+        const isThere = kv?.modRevision === holding.modRevision && kv.lease === leaseId;
+        if (!isThere) return [];
+        this.#holdings.extend(holding);
+        return [request];
+      });
+    } catch (error) {
+      if (!(error instanceof LeaseNotFound)) throw error;
+      this.#leases.forget(leaseId);
+      return [];
+    }
+  }
+}

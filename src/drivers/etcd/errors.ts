@@ -1,0 +1,97 @@
+import {
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  type TenureError,
+} from '../../errors/index.js';
+
+/** An attempt that brought no answer. */
+export class NoAnswer extends Error {
+  /** Whether the request may have reached the server: then it may be executed, be it later. */
+  readonly mayBeExecuted: boolean;
+
+  constructor(message: string, mayBeExecuted: boolean) {
+    super(message);
+    this.mayBeExecuted = mayBeExecuted;
+  }
+}
+
+/** The server does not know the token any more, or its users have changed since it was given. Not executed. */
+export class TokenExpired extends Error {}
+
+/** The request names a store lease that is gone. Not executed. */
+export class LeaseNotFound extends Error {}
+
+/** The store lease was made before, by an earlier execution of the same request. */
+export class LeaseExists extends Error {}
+
+/** An answer of the gateway that says what went wrong: a code of gRPC, and the server's words. */
+export interface EtcdFailure {
+  readonly code: number;
+  readonly message: string;
+}
+
+const unavailable = 14;
+
+/** Words of the server, in the order in which they are looked for. */
+const meanings: readonly (readonly [RegExp, (address: string, what: string) => Error])[] = [
+  [/requested lease not found/, () => new LeaseNotFound()],
+  [/lease already exists/, () => new LeaseExists()],
+  [/invalid auth token|revision of auth store is old/, () => new TokenExpired()],
+  [/no leader/, (address) => new NoAnswer(`${address} has no leader`, false)],
+  [
+    /database space exceeded/,
+    (address, what) =>
+      new StoreRefusedError(
+        'NOSPACE',
+        `${address} refused ${what}: its database is full (alarm NOSPACE), so nothing can be acquired. Compact and defragment it, raise --quota-backend-bytes, then disarm the alarm with etcdctl alarm disarm.`,
+      ),
+  ],
+  [
+    /too many operations/,
+    (address, what) =>
+      new StoreMisconfiguredError(
+        `${address} refused ${what}: a transaction takes fewer operations there than the default of 128. Set --max-txn-ops to 128 or more.`,
+      ),
+  ],
+  [
+    /authentication failed|user name is empty|user name not found/,
+    (address, what) =>
+      new StoreMisconfiguredError(
+        `${address} refused ${what}: user or password is wrong, or missing. Put both into the URL.`,
+      ),
+  ],
+  [
+    /permission denied/,
+    (address, what) =>
+      new StoreMisconfiguredError(
+        `${address} refused ${what}: its user lacks a right. Give it the role listed in docs/protocol.md.`,
+      ),
+  ],
+  [
+    /corrupt cluster/,
+    (address, what) =>
+      new StoreRefusedError(
+        'CORRUPT',
+        `${address} refused ${what}: the members' data differ (alarm CORRUPT). Repair the cluster first.`,
+      ),
+  ],
+];
+
+/** What a failure that the server reports means for the request. Repeats none of its words: they may quote a key. */
+export function failureError({ code, message }: EtcdFailure, address: string, what: string): Error {
+  for (const [words, make] of meanings) if (words.test(message)) return make(address, what);
+  // It may have been proposed to the others before the time ran out or the leader changed.
+  const isOpen = code === unavailable || code === 1 || code === 4;
+  if (isOpen) return new NoAnswer(`${address} could not say what became of ${what}`, true);
+  return new StoreRefusedError(
+    `GRPC_${code}`,
+    `${address} refused ${what} with code ${code} of gRPC; nothing was executed.`,
+  );
+}
+
+/** What answers there is no etcd with a JSON gateway. */
+export function notEtcd(address: string, status: number): TenureError {
+  return new StoreMisconfiguredError(
+    `${address} answered with status ${status} and no JSON of etcd: it is no etcd of 3.4 or later, or its gateway is off (--enable-grpc-gateway).`,
+  );
+}

@@ -1,0 +1,96 @@
+import { type Agent, type ClientRequest, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Runtime } from '../../time/index.js';
+import { NoAnswer } from './errors.js';
+import type { EtcdEndpoint } from './location.js';
+
+export interface Exchange {
+  readonly endpoint: EtcdEndpoint;
+  readonly agent: Agent;
+  readonly isTls: boolean;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body: string;
+  readonly token: string | undefined;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** How long an answer may be. The largest is a list of names with their metadata. */
+const longestReplyBytes = 256 * 1024 * 1024;
+
+export function open(exchange: Exchange): ClientRequest {
+  const { endpoint, agent, isTls, method, path, body, token } = exchange;
+  const send = isTls ? httpsRequest : httpRequest;
+  const request = send({
+    host: endpoint.host,
+    port: endpoint.port,
+    agent,
+    method,
+    path,
+    headers: {
+      ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+      'content-length': Buffer.byteLength(body),
+      ...(token === undefined ? {} : { authorization: token }),
+    },
+  });
+  request.end(body);
+  return request;
+}
+
+/**
+ * One request and its answer, within `timeoutMs`; a request that had none by then gives up its connection.
+ *
+ * @throws {NoAnswer}
+ */
+export function exchange(
+  runtime: Runtime,
+  parts: Exchange,
+  timeoutMs: number,
+  onSocket: (socket: Socket) => void,
+): Promise<Reply> {
+  const { host, port } = parts.endpoint;
+  return new Promise((resolve, reject) => {
+    const request = open(parts);
+    let wasSent = false;
+    const fail = (why: string) => {
+      timer.cancel();
+      reject(new NoAnswer(`${host}:${port} ${why}`, wasSent));
+      request.destroy();
+    };
+    const timer = runtime.setTimer(timeoutMs, () =>
+      fail(`gave no answer within ${Math.round(timeoutMs)} ms`),
+    );
+    request.on('socket', (socket) => {
+      onSocket(socket);
+      const sent = () => {
+        wasSent = true;
+      };
+      if (!socket.connecting && !('secureConnecting' in socket && socket.secureConnecting)) sent();
+      else socket.once(parts.isTls ? 'secureConnect' : 'connect', sent);
+    });
+    request.on('error', (error) => fail(`failed: ${codeOf(error)}`));
+    request.on('response', (response) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      response.on('data', (piece: Buffer) => {
+        size += piece.length;
+        if (size > longestReplyBytes) fail('sent an answer that is too long');
+        else pieces.push(piece);
+      });
+      response.on('error', (error) => fail(`broke off its answer: ${codeOf(error)}`));
+      response.on('end', () => {
+        timer.cancel();
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') });
+      });
+    });
+  });
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : error.name;
+}

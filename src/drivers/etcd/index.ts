@@ -1,0 +1,12 @@
+export { type Deadline, EtcdClient, type EtcdEvents } from './client.js';
+export { LeaseNotFound } from './errors.js';
+export {
+  type EtcdCompare,
+  type EtcdKeyValue,
+  type EtcdOperation,
+  type KeyRange,
+  type TxnReply,
+  withPrefix,
+} from './kv.js';
+export { type EtcdLocation, type EtcdTlsOptions, etcdLocation } from './location.js';
+export { type EtcdEvent, EtcdWatch } from './watch.js';

@@ -1,0 +1,139 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { type EtcdClient, failureOf } from './client.js';
+import { open } from './exchange.js';
+import {
+  type EtcdKeyValue,
+  type KeyRange,
+  keyValue,
+  type RawKeyValue,
+  safeInteger,
+  watchFields,
+} from './kv.js';
+
+export interface EtcdEvent {
+  readonly kind: 'put' | 'delete';
+  /** Of a deleted key, the key alone. */
+  readonly keyValue: EtcdKeyValue;
+}
+
+export interface WatchOptions {
+  readonly client: EtcdClient;
+  readonly ranges: readonly KeyRange[];
+  /** From which revision on; `undefined`: from now on. */
+  readonly startRevision: number | undefined;
+  /** All ranges are watched from here on. */
+  readonly onReady: (revision: number) => void;
+  readonly onEvents: (events: readonly EtcdEvent[], revision: number) => void;
+  /** It has ended; `compactedAt`: what was asked for is not kept any more. */
+  readonly onEnd: (compactedAt: number | undefined) => void;
+}
+
+interface RawWatch {
+  readonly header?: { readonly revision?: string };
+  readonly created?: boolean;
+  readonly canceled?: boolean;
+  readonly compact_revision?: string;
+  readonly events?: readonly { readonly type?: string; readonly kv?: RawKeyValue }[];
+}
+
+const openingMs = 5_000;
+const probeMs = 10_000;
+
+/** One watch of any number of ranges, over a connection of its own. It begins once and ends once. */
+export class EtcdWatch {
+  readonly #options: WatchOptions;
+  #request: ClientRequest | undefined;
+  #createdCount = 0;
+  #hasEnded = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#open().catch(() => this.#end());
+  }
+
+  stop(): void {
+    this.#hasEnded = true;
+    this.#request?.destroy();
+  }
+
+  async #open(): Promise<void> {
+    const { client, ranges, startRevision } = this.#options;
+    const start = startRevision === undefined ? {} : { start_revision: String(startRevision) };
+    const body = ranges
+      .map((range) => JSON.stringify({ create_request: { ...watchFields(range), ...start } }))
+      .join('');
+    const deadline = client.deadline(openingMs);
+    const parts = await client.stream('/v3/watch', body, deadline);
+    if (this.#hasEnded) return;
+    const request = open(parts);
+    this.#request = request;
+    const timer = client.runtime.setTimer(openingMs, () => this.#end(), {
+      keepsProcessAlive: false,
+    });
+    request.on('socket', (socket) => {
+      client.noteSocket(parts.endpoint, socket, () => !this.#hasEnded);
+      // A member that is gone without a word would otherwise never be missed.
+      socket.setKeepAlive(true, probeMs);
+      socket.unref();
+    });
+    request.on('error', () => this.#end());
+    request.on('close', () => {
+      timer.cancel();
+      this.#end();
+    });
+    request.on('response', (response) => {
+      timer.cancel();
+      this.#read(response);
+    });
+  }
+
+  #read(response: IncomingMessage): void {
+    let rest = '';
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line !== '' && !this.#hasEnded) this.#take(line);
+    });
+    response.on('error', () => this.#end());
+    response.on('end', () => this.#end());
+  }
+
+  #take(line: string): void {
+    let raw: object;
+    try {
+      raw = JSON.parse(line);
+    } catch {
+      this.#end();
+      return;
+    }
+    const { result } = raw as { result?: RawWatch };
+    const failure = failureOf(raw);
+    if (failure !== undefined || result === undefined) {
+      this.#options.client.noteFailure(failure);
+      this.#end();
+      return;
+    }
+    const { created, canceled, compact_revision: compacted, events = [] } = result;
+    if (canceled || compacted !== undefined) {
+      this.#end(safeInteger(compacted));
+      return;
+    }
+    const revision = safeInteger(result.header?.revision);
+    if (created) {
+      this.#createdCount += 1;
+      if (this.#createdCount === this.#options.ranges.length) this.#options.onReady(revision);
+    }
+    if (events.length > 0) this.#options.onEvents(events.map(eventOf), revision);
+  }
+
+  #end(compactedAt?: number): void {
+    if (this.#hasEnded) return;
+    this.stop();
+    this.#options.onEnd(compactedAt);
+  }
+}
+
+function eventOf({ type, kv }: { readonly type?: string; readonly kv?: RawKeyValue }): EtcdEvent {
+  return { kind: type === 'DELETE' ? 'delete' : 'put', keyValue: keyValue(kv ?? {}) };
+}
