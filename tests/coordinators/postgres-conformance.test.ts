@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { migratePostgres } from '../../src/postgres.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
+import { concurrentCases } from '../support/concurrent-cases.js';
 import { type PostgresServer, startPostgres } from '../support/servers/index.js';
 import { postgresTarget } from './postgres-target.js';
 
@@ -8,7 +9,8 @@ let server: PostgresServer;
 let emptyCopy: string;
 
 beforeAll(async () => {
-  server = await startPostgres({ clock: true });
+  // What a server process leaves behind is as durable without it, and only that dies here.
+  server = await startPostgres({ clock: true, fsync: false });
   await migratePostgres(server.url);
   emptyCopy = await server.copyData();
 });
@@ -16,5 +18,5 @@ afterAll(() => server.stop());
 
 registerCoordinatorConformance(
   postgresTarget('postgres', () => server, { emptyCopy: () => emptyCopy }),
-  { describe, it },
+  concurrentCases,
 );

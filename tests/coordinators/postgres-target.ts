@@ -43,6 +43,8 @@ class PostgresSubject implements ConformanceSubject {
   readonly server: PostgresServer;
   readonly #options: PostgresTargetOptions;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
+  /** Tells the server's sessions of this subject from those of others. */
+  readonly #application = this.#namespace.replaceAll('/', '-');
   readonly #proxies = new Map<Coordinator, FaultProxy>();
   #nameCount = 0;
   #timerCount = 0;
@@ -57,6 +59,7 @@ class PostgresSubject implements ConformanceSubject {
     const proxy = await FaultProxy.start(this.#options.through?.().port ?? this.server.port);
     const url = new URL(this.server.url);
     url.port = String(proxy.port);
+    url.searchParams.set('application_name', this.#application);
     const client = postgresCoordinator(url, {
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
@@ -147,10 +150,7 @@ class PostgresSubject implements ConformanceSubject {
       },
       loseReplies: async (client) => this.#proxyOf(client).down.swallow(),
       holdRequests: async (client) => this.#proxyOf(client).up.hold(),
-      flushRequests: async (client) => {
-        this.#proxyOf(client).up.heal();
-        await this.#untilExecuted();
-      },
+      flushRequests: (client) => this.#untilExecuted(() => this.#proxyOf(client).up.heal()),
       duplicateRequests: async (client) => this.#proxyOf(client).duplicate(await this.#loggedIn()),
       heal: async (client) => this.#proxyOf(client).heal(),
       deleteRecord: async (name) => {
@@ -188,15 +188,24 @@ class PostgresSubject implements ConformanceSubject {
     };
   }
 
-  /** Until twice in a row no statement is under way in the server: what was flushed has arrived, and ended. */
-  async #untilExecuted(): Promise<void> {
-    const text = `SELECT count(*)::int AS count FROM pg_stat_activity
-      WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
-    for (let quietCount = 0; quietCount < 2; ) {
+  /** Until a session of this subject has ended since, or has executed something, and nothing is under way in one. */
+  async #untilExecuted(flush: () => void): Promise<void> {
+    const before = await this.#sessions();
+    flush();
+    for (let tries = 0; tries < 50; tries += 1) {
       await this.advance(10);
-      const [row] = await this.#asOperator<{ count: number }>(text);
-      quietCount = row?.count === 0 ? quietCount + 1 : 0;
+      const now = await this.#sessions();
+      const since = new Map(now.map(({ pid, since }) => [pid, since]));
+      const isNews = before.some(({ pid, since: then }) => since.get(pid) !== then);
+      if (isNews && now.every(({ state }) => state !== 'active')) return;
     }
+  }
+
+  #sessions() {
+    return this.#asOperator<{ pid: number; state: string; since: string }>(
+      'SELECT pid, state, state_change::text AS since FROM pg_stat_activity WHERE application_name = $1',
+      [this.#application],
+    );
   }
 
   /** A session of its own, for requests that are executed twice. */

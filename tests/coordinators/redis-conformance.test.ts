@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { registerCoordinatorConformance } from '../../src/testing.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
-import { redisTarget } from './redis-target.js';
+import { redisTarget, singlePlace, whereItCan } from './redis-target.js';
 
 let server: RedisServer;
 
@@ -11,6 +11,6 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 registerCoordinatorConformance(
-  redisTarget('redis', () => server),
-  { describe, it },
+  redisTarget('redis', () => singlePlace(server)),
+  whereItCan,
 );

@@ -6,7 +6,7 @@ import { redisCoordinator } from '../../src/redis.js';
 import { conformanceCases, runConformanceCase } from '../../src/testing.js';
 import { realRuntime } from '../../src/time/index.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
-import { redisTarget } from './redis-target.js';
+import { redisTarget, singlePlace } from './redis-target.js';
 
 const protocol = new URL('../../docs/protocol.md', import.meta.url);
 const documented = /^ACL SETUSER .*$/m.exec(readFileSync(protocol, 'utf8'))?.[0] ?? '';
@@ -15,7 +15,9 @@ const password = 'least-rights';
 describe('with the rights that docs/protocol.md lists, and no others,', () => {
   let server: RedisServer;
   let admin: Redis;
-  const target = redisTarget('redis, least rights', () => server, { login: `tenure:${password}@` });
+  const target = redisTarget('redis, least rights', () =>
+    singlePlace(server, `tenure:${password}@`),
+  );
 
   beforeAll(async () => {
     // Nothing else to warn of than a right that is missing.
@@ -30,7 +32,7 @@ describe('with the rights that docs/protocol.md lists, and no others,', () => {
   });
 
   for (const conformanceCase of conformanceCases.filter(({ needs }) => needs.length === 0))
-    it(conformanceCase.title, () => runConformanceCase(conformanceCase, target));
+    it.concurrent(conformanceCase.title, () => runConformanceCase(conformanceCase, target));
 
   it('nothing else can be reached', async () => {
     const user = new Redis(server.url.replace('//', `//tenure:${password}@`), { protocol: 2 });

@@ -1,69 +1,140 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import type { Coordinator } from '../../src/coordinators/index.js';
+import { Cluster, Redis } from 'ioredis';
+import { describe, it, type TestAPI } from 'vitest';
+import type { Coordinator, CoordinatorPromises } from '../../src/coordinators/index.js';
 import { RedisKeys } from '../../src/coordinators/redis/keys.js';
 import { redisPromises } from '../../src/coordinators/redis/promises.js';
-import { redisCoordinator } from '../../src/redis.js';
-import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
+import { type RedisCoordinatorOptions, redisCoordinator } from '../../src/redis.js';
+import {
+  type ConformanceSubject,
+  type ConformanceTarget,
+  conformanceCases,
+  type SubjectControls,
+} from '../../src/testing.js';
 import { type Runtime, realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
 
-export interface RedisTargetOptions {
-  /** User and password of the clients under test, e.g. `user:password@`. Default: none. */
-  readonly login?: string;
-  /** What this target cannot do. */
-  readonly impossible?: ConformanceTarget['impossible'];
+/** What the conformance suite runs on: one server or several, and what happens to all of their clients at once. */
+export interface RedisPlace {
+  /** Where clients connect; each connection gets a proxy of its own in front of it. */
+  readonly ports: readonly number[];
+  /** The URL of a client whose proxies listen there, in the order of `ports`. */
+  urlFor(proxyPorts: readonly number[]): string;
+  readonly options: Pick<RedisCoordinatorOptions, 'replicas' | 'sentinelPassword'>;
+  admin(): Redis | Cluster;
+  /** Of the server that has `key`, as everything here that is not of a client. */
+  restart(key: string, options: { readonly keepData: boolean }): Promise<void>;
+  loseTail(key: string, during: () => Promise<void>): Promise<void>;
+  stepClock(stepMs: number): void;
+  /** What the last case did to all of them. */
+  repair(): Promise<void>;
 }
 
-/** Real coordinators on a real server, each behind a proxy of its own; a namespace per case. */
+export interface RedisTargetOptions {
+  /** What this target cannot do. */
+  readonly impossible?: ConformanceTarget['impossible'];
+  readonly promises?: CoordinatorPromises;
+}
+
+/** Real coordinators on real servers, each behind proxies of its own; a namespace per case. */
 export function redisTarget(
   name: string,
-  server: () => RedisServer,
+  place: () => RedisPlace,
   options: RedisTargetOptions = {},
 ): ConformanceTarget {
   return {
     name,
-    promises: redisPromises,
+    promises: options.promises ?? redisPromises,
     impossible: options.impossible ?? {},
-    create: async () => new RedisSubject(server(), options.login ?? ''),
+    create: async () => new RedisSubject(place()),
   };
+}
+
+/** Cases that disturb no client but their own run at the same time. */
+export const whereItCan = {
+  describe,
+  it: (title: string, run: () => Promise<void>): unknown => {
+    const disturbsAll = conformanceCases.some(
+      ({ id, needs }) =>
+        title.startsWith(`${id}:`) && needs.some((need) => disturbing.includes(need)),
+    );
+    const test: TestAPI | TestAPI['concurrent'] = disturbsAll ? it : it.concurrent;
+    return test(title, run);
+  },
+};
+
+const disturbing = ['restartKeepingData', 'restartLosingData', 'loseTail', 'stepClock'];
+
+/** One server. `login`: user and password of the clients under test, as in `user:password@`. */
+export function singlePlace(server: RedisServer, login = ''): RedisPlace {
+  return {
+    ports: [server.port],
+    urlFor: ([port]) => `redis://${login}127.0.0.1:${port}`,
+    options: {},
+    admin: () => new Redis(server.url),
+    restart: (_, options) => server.restart(options),
+    loseTail: (_, during) => loseTail(server, during),
+    stepClock: (stepMs) => server.stepClock(stepMs),
+    repair: async () => {
+      if (server.clockOffsetMs !== 0) server.stepClock(-server.clockOffsetMs);
+    },
+  };
+}
+
+/** The server loses its last writes as a power cut would make it: an earlier copy of its files comes back. */
+async function loseTail(server: RedisServer, during: () => Promise<void>): Promise<void> {
+  const files = join(server.dir, 'appendonlydir');
+  const copy = join(server.dir, 'before');
+  await cp(files, copy, { recursive: true });
+  await during();
+  await server.kill();
+  await rm(files, { recursive: true });
+  await cp(copy, files, { recursive: true });
+  await rm(copy, { recursive: true });
+  await server.restart({ keepData: true });
 }
 
 let namespaceCount = 0;
 
 class RedisSubject implements ConformanceSubject {
-  readonly ttlMs = 400;
-  readonly timeoutMs = 200;
-  readonly timerSlackMs = 60;
+  readonly ttlMs = 600;
+  readonly timeoutMs = 300;
+  readonly timerSlackMs = 150;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
-  readonly server: RedisServer;
-  readonly #login: string;
+  readonly #place: RedisPlace;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #keys = new RedisKeys(this.#namespace);
-  readonly #proxies = new Map<Coordinator, FaultProxy>();
-  readonly #admin: Redis;
+  readonly #proxies = new Map<Coordinator, readonly FaultProxy[]>();
+  readonly #admin: Redis | Cluster;
   #nameCount = 0;
   #timerCount = 0;
 
-  constructor(server: RedisServer, login: string) {
-    this.server = server;
-    this.#login = login;
-    this.#admin = new Redis(server.url);
+  constructor(place: RedisPlace) {
+    this.#place = place;
+    this.#admin = place.admin();
     this.#admin.on('error', () => {});
     this.controls = this.#controls();
   }
 
   async connect(): Promise<Coordinator> {
-    const proxy = await FaultProxy.start(this.server.port);
-    const client = redisCoordinator(`redis://${this.#login}127.0.0.1:${proxy.port}`, {
+    const { ports } = this.#place;
+    const proxies = await Promise.all(ports.map((port) => FaultProxy.start(port)));
+    const proxyPorts = proxies.map(({ port }) => port);
+    const seen = ports.map((port, index) => [
+      `127.0.0.1:${port}`,
+      `127.0.0.1:${proxyPorts[index]}`,
+    ]);
+    const client = redisCoordinator(this.#place.urlFor(proxyPorts), {
+      ...this.#place.options,
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
-      connectTimeoutMs: 100,
+      connectTimeoutMs: 200,
+      nodeAddressMap: Object.fromEntries(seen),
     });
-    this.#proxies.set(client, proxy);
+    this.#proxies.set(client, proxies);
     // Connected before the first disturbance, so that this meets requests and not the login.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -83,14 +154,16 @@ class RedisSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxy] of this.#proxies) {
+    for (const [client, proxies] of this.#proxies) {
       await client.close();
-      await proxy.stop();
+      for (const proxy of proxies) await proxy.stop();
     }
-    const keys = await this.#admin.keys(`${this.#keys.term.replace(/term$/, '')}*`);
+    await this.#place.repair();
+    const pattern = `${this.#keys.term.replace(/term$/, '')}*`;
+    const masters = this.#admin instanceof Cluster ? this.#admin.nodes('master') : [this.#admin];
+    const keys = (await Promise.all(masters.map((master) => master.keys(pattern)))).flat();
     if (keys.length > 0) await this.#admin.del(...keys);
     this.#admin.disconnect();
-    if (this.server.clockOffsetMs !== 0) this.server.stepClock(-this.server.clockOffsetMs);
   }
 
   #countingRuntime(): Runtime {
@@ -121,32 +194,40 @@ class RedisSubject implements ConformanceSubject {
     };
   }
 
-  #proxyOf(client: Coordinator): FaultProxy {
-    const proxy = this.#proxies.get(client);
-    if (proxy === undefined) throw new Error('this client is not of this subject');
-    return proxy;
+  #proxiesOf(client: Coordinator): readonly FaultProxy[] {
+    const proxies = this.#proxies.get(client);
+    if (proxies === undefined) throw new Error('this client is not of this subject');
+    return proxies;
   }
 
   #controls(): SubjectControls {
+    const each = (client: Coordinator, disturb: (proxy: FaultProxy) => void) => {
+      for (const proxy of this.#proxiesOf(client)) disturb(proxy);
+    };
+    const place = this.#place;
     return {
-      hang: async (client) => {
-        this.#proxyOf(client).up.swallow();
-        this.#proxyOf(client).down.swallow();
-      },
-      cut: async (client) => {
-        this.#proxyOf(client).refuse(true);
-        this.#proxyOf(client).reset();
-      },
-      loseReplies: async (client) => this.#proxyOf(client).down.swallow(),
-      holdRequests: async (client) => this.#proxyOf(client).up.hold(),
+      hang: async (client) =>
+        each(client, ({ up, down }) => {
+          up.swallow();
+          down.swallow();
+        }),
+      cut: async (client) =>
+        each(client, (proxy) => {
+          proxy.refuse(true);
+          proxy.reset();
+        }),
+      loseReplies: async (client) => each(client, ({ down }) => down.swallow()),
+      holdRequests: async (client) => each(client, ({ up }) => up.hold()),
       flushRequests: async (client) => {
-        this.#proxyOf(client).up.heal();
+        each(client, ({ up }) => up.heal());
         // By its second answer the server has taken in what had reached it before the first question.
-        await this.#admin.ping();
-        await this.#admin.ping();
+        await this.#admin.get(this.#keys.term);
+        await this.#admin.get(this.#keys.term);
       },
-      duplicateRequests: (client) => this.#proxyOf(client).duplicate(),
-      heal: async (client) => this.#proxyOf(client).heal(),
+      duplicateRequests: async (client) => {
+        await Promise.all(this.#proxiesOf(client).map((proxy) => proxy.duplicate()));
+      },
+      heal: async (client) => each(client, (proxy) => proxy.heal()),
       deleteRecord: async (name) => {
         await this.#admin.del(this.#keys.place(name).lease);
       },
@@ -155,27 +236,14 @@ class RedisSubject implements ConformanceSubject {
       },
       foreignText: async (name) =>
         (await this.#admin.get(this.#keys.place(name).lease)) ?? undefined,
-      restartKeepingData: () => this.server.restart({ keepData: true }),
-      restartLosingData: () => this.server.restart({ keepData: false }),
-      loseTail: (during) => this.#loseTail(during),
+      restartKeepingData: () => place.restart(this.#keys.term, { keepData: true }),
+      restartLosingData: () => place.restart(this.#keys.term, { keepData: false }),
+      loseTail: (during) => place.loseTail(this.#keys.term, during),
       pendingCount: async () => {
-        const proxies = [...this.#proxies.values()];
+        const proxies = [...this.#proxies.values()].flat();
         return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
       },
-      stepClock: async (stepMs) => this.server.stepClock(stepMs),
+      stepClock: async (stepMs) => place.stepClock(stepMs),
     };
-  }
-
-  /** The server loses its last writes as a power cut would make it: an earlier copy of its files comes back. */
-  async #loseTail(during: () => Promise<void>): Promise<void> {
-    const files = join(this.server.dir, 'appendonlydir');
-    const copy = join(this.server.dir, 'before');
-    await cp(files, copy, { recursive: true });
-    await during();
-    await this.server.kill();
-    await rm(files, { recursive: true });
-    await cp(copy, files, { recursive: true });
-    await rm(copy, { recursive: true });
-    await this.server.restart({ keepData: true });
   }
 }

@@ -1,3 +1,16 @@
 export type { PostgresOptions, PostgresServer } from './postgres.js';
 export { type FreshDatabase, freshPostgresDatabase, startPostgres } from './postgres.js';
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js';
+export { type ClusterOptions, type RedisCluster, startRedisCluster } from './redis-cluster.js';
+export { cutReplicasOf, healReplicasOf } from './redis-replication.js';
+export {
+  type RedisSentinels,
+  type SentinelOptions,
+  startRedisSentinels,
+} from './redis-sentinel.js';
+export {
+  startZooKeeper,
+  startZooKeeperEnsemble,
+  type ZooKeeperOptions,
+  type ZooKeeperServer,
+} from './zookeeper.js';

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'vitest';
+import { promisesOf } from '../../src/coordinators/redis/promises.js';
+import { registerCoordinatorConformance } from '../../src/testing.js';
+import { type RedisSentinels, startRedisSentinels } from '../support/servers/index.js';
+import { impossibleWithFailover, sentinelPlace } from './redis-failover-places.js';
+import { type RedisPlace, redisTarget, whereItCan } from './redis-target.js';
+
+let set: RedisSentinels;
+let place: RedisPlace;
+
+beforeAll(async () => {
+  // No failover but those that a case asks for.
+  set = await startRedisSentinels({ downAfterMs: 60_000, server: { appendonly: 'always' } });
+  place = sentinelPlace(set);
+});
+afterAll(() => set.stop());
+
+registerCoordinatorConformance(
+  redisTarget('redis-sentinel', () => place, {
+    promises: promisesOf('sentinel', 0),
+    impossible: impossibleWithFailover,
+  }),
+  whereItCan,
+);

@@ -1,0 +1,87 @@
+import { Redis } from 'ioredis';
+import { type RedisOptions, type RedisServer, startRedis } from './redis.js';
+
+/*
+ * Replicas log in at their master as a user of their own. Without that user they get nothing more, and everybody else
+ * goes on: a cut between servers that needs no rights on the machine, and leaves nothing behind in a socket, as a stopped
+ * replica would.
+ */
+
+const user = 'replica';
+const password = 'of-the-replicas';
+
+/** Options of a server that may be a master or a replica. */
+export function replicationArgs(): readonly string[] {
+  return [
+    ...['--user', user, 'on', `>${password}`, '+psync', '+replconf', '+ping'],
+    ...['--masteruser', user, '--masterauth', password],
+    ...['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'],
+  ];
+}
+
+export function startReplicating(
+  args: readonly string[],
+  options: RedisOptions = {},
+): Promise<RedisServer> {
+  return startRedis({ ...options, args: [...replicationArgs(), ...args, ...(options.args ?? [])] });
+}
+
+/** One command on a connection of its own. */
+export async function ask(
+  server: RedisServer,
+  command: string,
+  ...args: string[]
+): Promise<unknown> {
+  const client = new Redis(server.port, server.host, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await client.call(command, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** From now on no replica hears of what this master writes. */
+export async function cutReplicasOf(master: RedisServer): Promise<void> {
+  await ask(master, 'ACL', 'SETUSER', user, 'off');
+  await ask(master, 'CLIENT', 'KILL', 'TYPE', 'replica');
+}
+
+export async function healReplicasOf(master: RedisServer): Promise<void> {
+  await ask(master, 'ACL', 'SETUSER', user, 'on');
+}
+
+/** `master` or `slave`; `undefined` while it does not answer. */
+export async function roleOf(server: RedisServer): Promise<string | undefined> {
+  const reply = await ask(server, 'ROLE').catch(() => undefined);
+  return Array.isArray(reply) ? String(reply[0]) : undefined;
+}
+
+/** Calls `probe` until it is true. */
+export async function until(
+  what: string,
+  probe: () => Promise<boolean>,
+  limitMs = 20_000,
+): Promise<void> {
+  const startedMs = performance.now();
+  while (performance.now() - startedMs < limitMs) {
+    if (await probe().catch(() => false)) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`${what} did not come about within ${limitMs} ms`);
+}
+
+/** Whether the master has so many replicas, and they all have caught up. */
+export async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
+  const reply = (await ask(master, 'ROLE')) as [string, number, [string, string, string][]];
+  const [role, offset, replicas] = reply;
+  return (
+    role === 'master' &&
+    replicas.length === count &&
+    replicas.every(([, , acknowledged]) => Number(acknowledged) + 200 >= offset)
+  );
+}
