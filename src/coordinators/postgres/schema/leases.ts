@@ -215,7 +215,7 @@ function whyNotYours(isOwn: string, refusesRevoked: string): string {
   return `CASE
       WHEN l.name IS NULL OR ${isOurs('l')} AND v_at >= ${overAt('l')} THEN 'vanished'
       WHEN l.kind = 'lease' AND v_at >= l.deadline AND v_at < l.deadline + ${milliseconds('l.grace_ms')} THEN 'vanished'
-      WHEN l.kind <> 'lease' OR v_at >= l.deadline OR NOT (${isOwn}) THEN 'superseded'
+      WHEN l.kind <> 'lease' OR v_at >= l.deadline OR (${isOwn}) IS NOT TRUE THEN 'superseded'
       WHEN l.revoked_at IS NOT NULL AND (${refusesRevoked}) THEN 'revoked'
       END`;
 }
