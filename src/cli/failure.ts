@@ -1,4 +1,4 @@
-import { RecordCorruptError, redactSecrets } from '../errors/index.js';
+import { RecordCorruptError, redactSecrets, StoreMisconfiguredError } from '../errors/index.js';
 import { visibleLines } from './display/visible.js';
 import {
   exitStatus,
@@ -34,7 +34,7 @@ export function reportFailure(
   if (!concernsNoStore.includes(status) && addresses.length > 0)
     terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
   terminal.note(
-    `  next:    ${installCommand(error) ?? addedTo(error) ?? removal(error, addresses) ?? nextCommand(command, status, addresses)}`,
+    `  next:    ${installCommand(error) ?? addedTo(error) ?? migration(error, addresses) ?? removal(error, addresses) ?? nextCommand(command, status, addresses)}`,
   );
   return status;
 }
@@ -50,6 +50,14 @@ function messageOf(error: unknown, status: number): string {
 function addedTo(error: unknown): string | undefined {
   if (!(error instanceof OptionNeededError)) return undefined;
   return typedCommand(process.argv.slice(2), error.option);
+}
+
+/** Of a schema that is not there, or too old. */
+function migration(error: unknown, addresses: readonly string[]): string | undefined {
+  if (!(error instanceof StoreMisconfiguredError)) return undefined;
+  if (!error.message.includes('`tenure migrate')) return undefined;
+  const address = addresses.find((one) => one.startsWith('postgres'));
+  return address && `tenure migrate --url ${quoted(address)}`;
 }
 
 function nextCommand(command: string, status: number, addresses: readonly string[]): string {

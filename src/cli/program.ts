@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
 import { visibleLines } from './display/visible.js';
+import { addMigrate } from './migrate/command.js';
 import { addObservers } from './observe/command.js';
 import { addOperators } from './operate/command.js';
 import { Parser } from './parser.js';
@@ -51,6 +52,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   addSelftest(program, terminal, run);
   program.commandsGroup('Set up:');
   addConfig(program, wiring);
+  addMigrate(program, wiring);
   addCompletion(program, wiring);
   return program;
 }

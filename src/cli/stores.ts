@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
+import { schemaOf, withSchema } from './postgres-url.js';
 import { defaultSource } from './settings/setting.js';
 import type { SharedKind } from './store-kinds.js';
 import {
@@ -53,7 +54,7 @@ export async function openStores(
     default: {
       const openCoordinator = await leaseStore(kind, url, namespace);
       // What is wrong with the rest of the URL is said before anything is begun.
-      await naming(source, openCoordinator).close();
+      await (await naming(placesIn(source), openCoordinator)).close();
       return { address: addressOf(url), isLocal: false, openCoordinator };
     }
   }
@@ -79,6 +80,12 @@ async function leaseStore(
   namespace: string,
 ): Promise<() => Coordinator> {
   switch (kind) {
+    case 'postgres': {
+      const { postgresCoordinator } = await import('../coordinators/postgres/index.js');
+      const schema = schemaOf(url);
+      const options = schema === undefined ? { namespace } : { namespace, schema };
+      return () => postgresCoordinator(withSchema(url, undefined), options);
+    }
     default: {
       const { redisCoordinator } = await import('../coordinators/redis/index.js');
       return () => redisCoordinator(url, { namespace });
@@ -127,7 +134,8 @@ async function redisStores(url: string, namespace: string, source: string): Prom
       import('../streams/redis/erase.js'),
     ]);
   // What is wrong with the rest of the URL is said before anything is begun.
-  await naming(source, () => redisCoordinator(url, { namespace })).close();
+  const first = await naming(placesIn(source), () => redisCoordinator(url, { namespace }));
+  await first.close();
   return {
     address: addressOf(url),
     isLocal: false,
@@ -140,17 +148,32 @@ async function redisStores(url: string, namespace: string, source: string): Prom
   };
 }
 
-/** A store knows the URL as its option `url`, and what its parameters say by other names; the user wrote it elsewhere. */
-function naming<Opened>(source: string, open: () => Opened): Opened {
+/**
+ * A store knows the URL as its option `url`, and what its parameters say by their names; the user wrote them elsewhere.
+ *
+ * @param places where each option of the store was written.
+ */
+export async function naming<Opened>(
+  places: Readonly<Record<string, string>>,
+  open: () => Opened | Promise<Opened>,
+): Promise<Opened> {
   try {
-    return open();
+    return await open();
   } catch (error) {
-    if (!(error instanceof OptionError) || !optionsOfUrl.includes(error.option)) throw error;
+    if (!(error instanceof OptionError)) throw error;
+    const place = places[error.option];
+    if (place === undefined) throw error;
     const said = error.message.slice(`${error.option} `.length, -`: ${error.remedy}`.length);
     const problem = said.replace(/ \(got .*\)$/s, '');
-    const place = error.option === 'url' ? source : `${source}: ${error.option}`;
     throw new OptionError(place, 'hidden', problem, error.remedy);
   }
 }
 
-const optionsOfUrl: readonly string[] = ['url', 'schema'];
+/** The options of stores that a URL speaks of: as a whole, or by a parameter. */
+function placesIn(source: string): Readonly<Record<string, string>> {
+  const parameters = ['schema', 'ca', 'cert', 'key', 'serverName'];
+  return Object.fromEntries([
+    ['url', source],
+    ...parameters.map((name) => [name, `${source}: ${name}`]),
+  ]);
+}

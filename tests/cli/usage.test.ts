@@ -51,6 +51,7 @@ describe.concurrent('the command line', () => {
     [['suspend']],
     [['resume']],
     [['config']],
+    [['migrate']],
     [['completion']],
     [['demo']],
     [['selftest']],
