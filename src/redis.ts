@@ -10,6 +10,12 @@ export {
   redisCoordinator,
 } from './coordinators/redis/index.js';
 export {
+  type RedisQuorumCoordinator,
+  type RedisQuorumCoordinatorEvents,
+  type RedisQuorumCoordinatorOptions,
+  redisQuorumCoordinator,
+} from './coordinators/redis-quorum/index.js';
+export {
   type RedisStreams,
   type RedisStreamsOptions,
   redisStreams,

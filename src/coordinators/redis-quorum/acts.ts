@@ -1,0 +1,180 @@
+import type { Act, RevokeRequest } from '../acts.js';
+import type { HistoryEntry } from '../history.js';
+import type { LeaseRecord } from '../record.js';
+import { badHistory, badSuspension, badSuspensions } from '../redis/answers.js';
+import { whole } from '../redis/arguments.js';
+import { parseLine } from '../redis/history.js';
+import { parseOwnRecord } from '../redis/record.js';
+import { historyScript, revokeScript, suspendScript } from '../redis/scripts/index.js';
+import { encodeWords } from '../redis/words.js';
+import { noMajority } from './errors.js';
+import { answersOf, isCertain, mayHold, type Votes } from './majority.js';
+import { mergeLines } from './merge/history.js';
+import { areViewsCertain, mergeViews, type View } from './merge/records.js';
+import type { Question, Quorum } from './quorum.js';
+import {
+  forgetSuspensionScript,
+  resumeAndRememberScript,
+  suspensionScript,
+} from './scripts/acts.js';
+import { atStamp } from './scripts/member.js';
+
+const mendTimeoutMs = 1_000;
+
+/**
+ * What operators do to a name, and what is remembered of it.
+ *
+ * An act is in force once a majority knows of it: every node judges a grant and a renewal by what it knows itself, and
+ * no majority can be found that none of those belongs to.
+ */
+export class Acts {
+  readonly #quorum: Quorum;
+  readonly #nodeTimeoutMs: number;
+
+  constructor(quorum: Quorum, nodeTimeoutMs: number) {
+    this.#quorum = quorum;
+    this.#nodeTimeoutMs = nodeTimeoutMs;
+  }
+
+  async revoke(
+    name: string,
+    request: RevokeRequest,
+    timeoutMs: number,
+  ): Promise<LeaseRecord | undefined> {
+    const { term, to = '', reserveMs = 0 } = request;
+    const { keys, wake } = this.#placeOf(name);
+    const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? ''), wake];
+    const call = { keys, args: [...args, this.#quorum.stampMs()] };
+    return this.#act(name, 'revoke', { script: atStamp(revokeScript), call }, timeoutMs);
+  }
+
+  async suspend(name: string, act: Act, timeoutMs: number): Promise<LeaseRecord> {
+    const { keys, wake } = this.#placeOf(name);
+    const call = { keys, args: [encodeWords(act), name, wake, this.#quorum.stampMs()] };
+    const question = { script: atStamp(suspendScript), call };
+    const record = await this.#act(name, 'suspend', question, timeoutMs);
+    if (record === undefined) throw badSuspension(name, this.#quorum.keys.suspended);
+    return record;
+  }
+
+  async #act(
+    name: string,
+    what: string,
+    question: Pick<Question<View>, 'script' | 'call'>,
+    timeoutMs: number,
+  ): Promise<LeaseRecord | undefined> {
+    const { keys, majority, addresses } = this.#quorum;
+    const viewsOf = (votes: Votes<View>) => answersOf(votes).map(({ answer }) => answer);
+    const quota = (votes: Votes<View>) => this.#quota(votes);
+    type Reply = readonly [now: string, text: string | null, remainingMs: number, string | null];
+    const votes = await this.#quorum.ask<View>(
+      {
+        ...question,
+        parse: (reply) => {
+          const [now, text = null, remainingMs, suspension = null] = reply as Reply;
+          if (now === 'corrupt') throw badSuspensions(keys.suspended);
+          return parseOwnRecord(name, { text, remainingMs, suspension, nowMs: Number(now) });
+        },
+        isDecided: (soFar) =>
+          viewsOf(soFar).length >= majority && areViewsCertain(viewsOf(soFar), quota(soFar)),
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#quorum.deadlineIn(timeoutMs),
+    );
+    if (viewsOf(votes).length < majority) throw noMajority(what, votes, addresses, false);
+    return mergeViews(viewsOf(votes), quota(votes));
+  }
+
+  async resume(name: string, act: Act, timeoutMs: number): Promise<boolean> {
+    const { keys, majority, addresses } = this.#quorum;
+    const { lease, history, queue, candidates, group } = keys.place(name);
+    const words = encodeWords(act);
+    const votes = await this.#quorum.ask<boolean>(
+      {
+        script: atStamp(resumeAndRememberScript),
+        call: {
+          keys: [keys.suspended, lease, history, queue, candidates, keys.resumed],
+          args: [words, name, keys.wake(group), keys.calls, this.#quorum.stampMs()],
+        },
+        parse: (reply) => {
+          if (reply === 'corrupt') throw badSuspensions(keys.suspended);
+          if (reply === 'foreign') throw badSuspension(name, keys.suspended);
+          return reply === 1;
+        },
+        isDecided: (soFar) =>
+          answersOf(soFar).length >= majority &&
+          isCertain({ count: resumedCount(soFar), ...this.#quota(soFar) }),
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#quorum.deadlineIn(timeoutMs),
+    );
+    if (answersOf(votes).length < majority) throw noMajority('resume', votes, addresses, false);
+    return mayHold({ count: resumedCount(votes), ...this.#quota(votes) });
+  }
+
+  async history(name: string, timeoutMs: number): Promise<HistoryEntry[]> {
+    const { keys, majority, addresses } = this.#quorum;
+    const { lease, history } = keys.place(name);
+    const votes = await this.#quorum.ask<string[]>(
+      {
+        script: historyScript,
+        call: { keys: [lease, history], args: [] },
+        parse: (reply) => {
+          if (reply === 'corrupt') throw badHistory(name, history);
+          return reply as string[];
+        },
+        isDecided: (soFar) => answersOf(soFar).length >= majority,
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#quorum.deadlineIn(timeoutMs),
+    );
+    const lists = answersOf(votes).map(({ answer }) => answer);
+    if (lists.length < majority) throw noMajority('history', votes, addresses, true);
+    return mergeLines(lists, this.#quota(votes)).map((text) => {
+      const line = parseLine(text);
+      if (line === undefined) throw badHistory(name, history);
+      return line;
+    });
+  }
+
+  /** Tells nodes that missed it of the end of a suspension. Never rejects. */
+  async mendSuspension(name: string): Promise<void> {
+    const { keys } = this.#quorum;
+    try {
+      const votes = await this.#quorum.ask<readonly (string | null)[]>(
+        {
+          script: suspensionScript,
+          call: { keys: [keys.suspended, keys.resumed], args: [name] },
+          parse: (reply) => reply as (string | null)[],
+          isDecided: (soFar) => soFar.every(({ kind }) => kind !== 'pending'),
+          nodeTimeoutMs: mendTimeoutMs,
+        },
+        this.#quorum.deadlineIn(mendTimeoutMs),
+      );
+      const ended = new Set(answersOf(votes).flatMap(({ answer }) => answer[1] ?? []));
+      for (const { node, answer } of answersOf(votes)) {
+        const [text] = answer;
+        if (text == null || !ended.has(text)) continue;
+        const call = { keys: [keys.suspended], args: [name, text] };
+        await this.#quorum.askOne(node, forgetSuspensionScript, call, mendTimeoutMs);
+      }
+    } catch {
+      // Somebody meets it again, and tries again.
+    }
+  }
+
+  #quota(votes: Votes<unknown>) {
+    const { majority, nodes } = this.#quorum;
+    return { majority, silentCount: nodes.length - answersOf(votes).length };
+  }
+
+  #placeOf(name: string): { readonly keys: string[]; readonly wake: string } {
+    const { keys } = this.#quorum;
+    const { lease, history, group } = keys.place(name);
+    return { keys: [keys.suspended, lease, history, keys.group(group)], wake: keys.wake(group) };
+  }
+}
+
+function resumedCount(votes: Votes<boolean>): number {
+  return answersOf(votes).filter(({ answer }) => answer).length;
+}

@@ -1,0 +1,238 @@
+import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import { Backoff } from '../../time/index.js';
+import type { StoredDocument, WriteDocumentResult } from '../contract.js';
+import { badDocument } from '../redis/answers.js';
+import { noMajority } from './errors.js';
+import { type Answered, answersOf, type Votes } from './majority.js';
+import type { Deadline, Quorum } from './quorum.js';
+import {
+  acceptDocumentScript,
+  documentTextScript,
+  lookAtDocumentScript,
+  promiseDocumentScript,
+} from './scripts/documents.js';
+
+/** What a node has accepted, and what it has promised. */
+interface Accepted {
+  /** Empty: nothing was ever accepted. */
+  readonly ballot: string;
+  readonly version: number;
+  /** Which write it was. */
+  readonly nonce: string;
+  readonly promised: string;
+}
+
+/** What to write in place of what stands there; `undefined`: leave it. */
+type Change = (current: Accepted) => { version: number; nonce: string; text: string } | undefined;
+
+const ballotDigits = 16;
+
+/**
+ * Small versioned texts that a majority agrees on.
+ *
+ * A write is a round of two steps, as in Paxos with a register: a majority promises to accept nothing older and tells what
+ * it has accepted; then it accepts the next version. What a minority had accepted before is written by whoever meets it,
+ * so no two texts of one version are ever answered. Who is outbid tries again, a moment later.
+ */
+export class Documents {
+  readonly #quorum: Quorum;
+  readonly #nodeTimeoutMs: number;
+
+  constructor(quorum: Quorum, nodeTimeoutMs: number) {
+    this.#quorum = quorum;
+    this.#nodeTimeoutMs = nodeTimeoutMs;
+  }
+
+  async read(name: string, timeoutMs: number): Promise<StoredDocument | undefined> {
+    const deadline = this.#quorum.deadlineIn(timeoutMs);
+    const votes = await this.#look(name, deadline);
+    const agreed = this.#agreedIn(answersOf(votes));
+    const current = agreed ?? (await this.#change(name, () => undefined, deadline));
+    return this.#withText(name, current, deadline);
+  }
+
+  async write(
+    name: string,
+    text: string,
+    expectedVersion: number,
+    timeoutMs: number,
+  ): Promise<WriteDocumentResult> {
+    const deadline = this.#quorum.deadlineIn(timeoutMs);
+    const nonce = this.#quorum.runtime.randomHex(16);
+    const version = expectedVersion + 1;
+    const standing = await this.#change(
+      name,
+      (current) =>
+        current.version === expectedVersion && current.nonce !== nonce
+          ? { version, nonce, text }
+          : undefined,
+      deadline,
+    );
+    if (standing.nonce === nonce) return { outcome: 'written', version };
+    return { outcome: 'conflict', current: await this.#withText(name, standing, deadline) };
+  }
+
+  /** @returns what a majority has accepted in the end. */
+  async #change(name: string, change: Change, deadline: Deadline): Promise<Accepted> {
+    const { runtime } = this.#quorum;
+    const backoff = new Backoff(runtime, { firstMs: 6, limitMs: 60 });
+    let highest = '';
+    let isSent = false;
+    for (;;) {
+      const ballot = nextBallot(highest, runtime.randomHex(8));
+      const promises = answersOf(await this.#promise(name, ballot, deadline));
+      highest = promises.reduce((most, { answer }) => max(most, answer.promised), ballot);
+      const given = promises.filter(({ answer }) => answer.promised === ballot);
+      if (given.length >= this.#quorum.majority) {
+        const current = latestOf(given);
+        const next = change(current);
+        if (next === undefined && this.#agreedIn(given) !== undefined) return current;
+        const text = next?.text ?? (await this.#textOf(name, current, deadline));
+        if (text !== undefined) {
+          const { version, nonce } = next ?? current;
+          isSent = true;
+          if (
+            await this.#accept(name, { ballot, version, nonce, promised: ballot }, text, deadline)
+          )
+            return { ballot, version, nonce, promised: ballot };
+        }
+      }
+      const pauseMs = backoff.nextMs();
+      if (this.#quorum.leftMs(deadline) <= pauseMs || this.#quorum.isClosed) break;
+      await this.#quorum.pause(pauseMs);
+    }
+    const message = `no majority agreed on document "${name}" in time: others write it, or too few nodes answer. Read it, and try again.`;
+    throw isSent ? new OutcomeUnknownError(message) : new UnreachableError(message);
+  }
+
+  /** What a majority has accepted under one ballot stays. */
+  #agreedIn(answers: readonly Answered<Accepted>[]): Accepted | undefined {
+    const latest = latestOf(answers);
+    const count = answers.filter(({ answer }) => answer.ballot === latest.ballot).length;
+    return count >= this.#quorum.majority ? latest : undefined;
+  }
+
+  async #look(name: string, deadline: Deadline): Promise<Votes<Accepted>> {
+    const { majority, addresses } = this.#quorum;
+    const votes = await this.#quorum.ask<Accepted>(
+      {
+        script: lookAtDocumentScript,
+        call: { keys: [this.#keyOf(name)], args: [] },
+        parse: (reply) => this.#parse(name, reply),
+        isDecided: (soFar) => this.#agreedIn(answersOf(soFar)) !== undefined,
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      deadline,
+    );
+    if (answersOf(votes).length < majority)
+      throw noMajority('readDocument', votes, addresses, true);
+    return votes;
+  }
+
+  async #promise(name: string, ballot: string, deadline: Deadline): Promise<Votes<Accepted>> {
+    const { majority, addresses } = this.#quorum;
+    const votes = await this.#quorum.ask<Accepted>(
+      {
+        script: promiseDocumentScript,
+        call: { keys: [this.#keyOf(name)], args: [ballot] },
+        parse: (reply) => this.#parse(name, reply),
+        isDecided: (soFar) =>
+          answersOf(soFar).filter(({ answer }) => answer.promised === ballot).length >= majority,
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      deadline,
+    );
+    // A promise alone changes nothing for anybody but who was outbid.
+    if (answersOf(votes).length < majority) throw noMajority('a document', votes, addresses, true);
+    return votes;
+  }
+
+  async #accept(
+    name: string,
+    { ballot, version, nonce }: Accepted,
+    text: string,
+    deadline: Deadline,
+  ): Promise<boolean> {
+    const { majority, addresses } = this.#quorum;
+    const acceptedIn = (votes: Votes<boolean>) =>
+      answersOf(votes).filter(({ answer }) => answer).length;
+    const votes = await this.#quorum.ask<boolean>(
+      {
+        script: acceptDocumentScript,
+        call: { keys: [this.#keyOf(name)], args: [ballot, version, nonce, text] },
+        parse: (reply) => {
+          if (reply === 'corrupt') throw badDocument(name, this.#keyOf(name));
+          return reply === 'accepted';
+        },
+        isDecided: (soFar) => acceptedIn(soFar) >= majority,
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      deadline,
+    );
+    if (answersOf(votes).length < majority)
+      throw noMajority('writeDocument', votes, addresses, false);
+    return acceptedIn(votes) >= majority;
+  }
+
+  async #withText(
+    name: string,
+    accepted: Accepted,
+    deadline: Deadline,
+  ): Promise<StoredDocument | undefined> {
+    if (accepted.version === 0) return undefined;
+    const text = await this.#textOf(name, accepted, deadline);
+    if (text !== undefined) return { version: accepted.version, text };
+    // Another version was accepted meanwhile.
+    return this.read(name, this.#quorum.leftMs(deadline));
+  }
+
+  /** From whichever node is first to have it; all that have it have the same. */
+  async #textOf(
+    name: string,
+    { ballot, version }: Accepted,
+    deadline: Deadline,
+  ): Promise<string | undefined> {
+    if (version === 0) return '';
+    for (const { number } of inTurn(this.#quorum.nodes)) {
+      const timeoutMs = Math.min(this.#nodeTimeoutMs, this.#quorum.leftMs(deadline));
+      if (timeoutMs <= 0) throw new UnreachableError(`document "${name}" had no answer in time`);
+      const call = { keys: [this.#keyOf(name)], args: [ballot] };
+      const vote = await this.#quorum.askOne(number, documentTextScript, call, timeoutMs);
+      if (vote.kind === 'answered' && typeof vote.answer === 'string') return vote.answer;
+    }
+    return undefined;
+  }
+
+  #keyOf(name: string): string {
+    return this.#quorum.keys.document(name);
+  }
+
+  #parse(name: string, reply: unknown): Accepted {
+    if (reply === 'corrupt') throw badDocument(name, this.#keyOf(name));
+    const [ballot = '', version, nonce = '', promised = ''] = reply as string[];
+    return { ballot, version: Number(version), nonce, promised };
+  }
+}
+
+/** Who answered last comes last. */
+function inTurn<Node extends { readonly isLagging: boolean }>(nodes: readonly Node[]): Node[] {
+  return [...nodes.filter((node) => !node.isLagging), ...nodes.filter((node) => node.isLagging)];
+}
+
+function latestOf(answers: readonly Answered<Accepted>[]): Accepted {
+  const none = { ballot: '', version: 0, nonce: '', promised: '' };
+  return answers.reduce<Accepted>(
+    (latest, { answer }) => (answer.ballot > latest.ballot ? answer : latest),
+    none,
+  );
+}
+
+/** A number, and a random part that makes it nobody else's. */
+function nextBallot(highest: string, random: string): string {
+  const number = Number(highest.split('.')[0] ?? 0) + 1;
+  return `${String(number).padStart(ballotDigits, '0')}.${random}`;
+}
+
+function max(one: string, other: string): string {
+  return one > other ? one : other;
+}

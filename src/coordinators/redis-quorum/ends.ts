@@ -1,0 +1,48 @@
+import type { EndResult, HandoffRequest, ReleaseRequest } from '../contract.js';
+import { answerEnd } from '../redis/answers.js';
+import { endCall } from '../redis/arguments.js';
+import { notIndexed } from '../redis/keys.js';
+import { endScript } from '../redis/scripts/index.js';
+import { noMajority } from './errors.js';
+import { answersOf, type Votes } from './majority.js';
+import { isEndCertain, mergeEnd } from './merge/refusals.js';
+import type { Quorum } from './quorum.js';
+
+type Outcome = 'ended' | 'vanished' | 'superseded' | 'revoked';
+
+/** Ends leases at every node, or reserves their names there. */
+export async function endLeases(
+  quorum: Quorum,
+  requests: readonly (ReleaseRequest | HandoffRequest)[],
+  timeoutMs: number,
+  nodeTimeoutMs: number,
+): Promise<EndResult[]> {
+  const { keys, majority, nodes } = quorum;
+  const at = (votes: Votes<Outcome[]>, index: number) =>
+    answersOf(votes).map(({ answer }) => answer[index] as Outcome);
+  const quota = (votes: Votes<Outcome[]>) => ({
+    majority,
+    silentCount: nodes.length - answersOf(votes).length,
+  });
+  const votes = await quorum.ask<Outcome[]>(
+    {
+      script: endScript,
+      call: endCall(keys, requests),
+      parse: (reply) => answerEnd(reply).map(outcomeOf),
+      isDecided: (soFar) =>
+        requests.every((_, index) => isEndCertain(at(soFar, index), quota(soFar))),
+      nodeTimeoutMs,
+    },
+    quorum.deadlineIn(timeoutMs),
+  );
+  for (const { name } of requests) keys.place(name).indexFreshUntilMs = notIndexed;
+  return requests.map((_, index) => {
+    const result = mergeEnd(at(votes, index), quota(votes));
+    if (result !== undefined) return result;
+    throw noMajority('the end of a lease', votes, quorum.addresses, false);
+  });
+}
+
+function outcomeOf(result: EndResult): Outcome {
+  return result.outcome === 'ended' ? 'ended' : result.reason;
+}

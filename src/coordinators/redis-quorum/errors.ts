@@ -1,0 +1,61 @@
+import {
+  ClosedError,
+  OptionError,
+  OutcomeUnknownError,
+  RecordCorruptError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  type TenureError,
+  tooLateCode,
+  UnreachableError,
+} from '../../errors/index.js';
+import { answersOf, majorityOf, type Votes } from './majority.js';
+
+/** What to throw when too few nodes answered; `isHarmless` if what some may have executed changes nothing. */
+export function noMajority(
+  what: string,
+  votes: Votes<unknown>,
+  addresses: readonly string[],
+  isHarmless: boolean,
+): TenureError {
+  const errors = votes.flatMap((vote) => (vote.kind === 'failed' ? [vote.error] : []));
+  const needed = majorityOf(votes.length);
+  const answeredCount = answersOf(votes).length;
+  const isLate = errors.filter(isTooLate).length >= needed;
+  const closed = errors.find((error) => error instanceof ClosedError);
+  const isUnknown =
+    !isHarmless &&
+    votes.some(
+      (vote) =>
+        vote.kind === 'answered' ||
+        vote.kind === 'pending' ||
+        (vote.kind === 'failed' && vote.executed === 'unknown'),
+    );
+  const reasons = describe(votes, addresses);
+  const message = `${answeredCount} of ${votes.length} nodes answered ${what}, and ${needed} are needed. ${reasons}`;
+  const corrupt = errors.filter((error) => error instanceof RecordCorruptError);
+  if (corrupt.length > votes.length - needed) return corrupt[0] as RecordCorruptError;
+  if (isUnknown) return new OutcomeUnknownError(message);
+  if (closed !== undefined) return closed as ClosedError;
+  const fatal = errors.find((error) => error instanceof OptionError);
+  if (fatal !== undefined) return fatal as OptionError;
+  if (isLate) return new StoreRefusedError(tooLateCode, message);
+  const misconfigured = errors.filter((error) => error instanceof StoreMisconfiguredError);
+  if (misconfigured.length > votes.length - needed) return new StoreMisconfiguredError(message);
+  return new UnreachableError(message);
+}
+
+export function isTooLate(error: Error): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === tooLateCode;
+}
+
+function describe(votes: Votes<unknown>, addresses: readonly string[]): string {
+  return votes
+    .flatMap((vote, node) => {
+      if (vote.kind === 'answered') return [];
+      if (vote.kind === 'failed') return [vote.error.message];
+      const why = vote.kind === 'pending' ? 'has not answered' : 'is not a member (now)';
+      return [`${addresses[node]} ${why}.`];
+    })
+    .join(' ');
+}

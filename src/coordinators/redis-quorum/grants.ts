@@ -1,0 +1,338 @@
+import type { ScriptCall } from '../../drivers/redis/index.js';
+import { OutcomeUnknownError } from '../../errors/index.js';
+import { Backoff } from '../../time/index.js';
+import type { AcquireRequest, AcquireResult } from '../contract.js';
+import { historyLifeMs } from '../history.js';
+import type { LeaseRecord } from '../record.js';
+import { answerAcquire } from '../redis/answers.js';
+import { acquireCall, endCall, whole } from '../redis/arguments.js';
+import { locate } from '../redis/keys.js';
+import { acquireScript, endScript } from '../redis/scripts/index.js';
+import { type ClaimVerdict, judgeClaim } from './claims.js';
+import { isTooLate, noMajority } from './errors.js';
+import { claimMs, validityMs } from './limits.js';
+import { answersOf, type Votes } from './majority.js';
+import { claimMetadata } from './merge/memories.js';
+import type { Deadline, Quorum } from './quorum.js';
+import { confirmScript } from './scripts/confirm.js';
+
+export interface GrantReports {
+  corrupt(name: string, detail: string): void;
+  repaired(name: string): void;
+}
+
+type Confirmation = 'confirmed' | 'adopted' | 'suspended' | 'taken';
+
+/** How often who comes first keeps its claims and asks again, before it gives way like the others. */
+const firstPatienceCount = 4;
+/** What is left at the end for taking claims back and telling the caller. */
+const farewellShare = 0.15;
+
+/**
+ * Grants in two steps. A *claim* at each node, in that node's own term, keeps others from the name for a moment. If a
+ * majority gave it, the highest of their terms is written back to all, and counts once a majority has it: from then on
+ * no majority grants a lower one.
+ *
+ * Claims that did not become a lease are taken back at every node. If several contend and nobody has a majority, all but
+ * the first of them (see `claims.ts`) give way at once and come again a moment later.
+ */
+export class Grants {
+  readonly #quorum: Quorum;
+  readonly #reports: GrantReports;
+
+  constructor(quorum: Quorum, reports: GrantReports) {
+    this.#quorum = quorum;
+    this.#reports = reports;
+  }
+
+  async acquire(
+    requests: readonly AcquireRequest[],
+    timeoutMs: number,
+    nodeTimeoutMs: number,
+  ): Promise<AcquireResult[]> {
+    const attempt = new Acquisition(
+      this.#quorum,
+      this.#reports,
+      requests,
+      timeoutMs,
+      nodeTimeoutMs,
+    );
+    await attempt.run();
+    return attempt.results;
+  }
+}
+
+/** One call of `acquire`, over all its rounds. */
+class Acquisition {
+  readonly #quorum: Quorum;
+  readonly #reports: GrantReports;
+  readonly #requests: readonly AcquireRequest[];
+  readonly #deadline: Deadline;
+  readonly #timeoutMs: number;
+  readonly #nodeTimeoutMs: number;
+  readonly #startedAtMs: number;
+  readonly #backoff: Backoff;
+  readonly #results = new Map<AcquireRequest, AcquireResult>();
+  /** What stood in the way last, for those that are not decided at the end. */
+  readonly #evidence = new Map<AcquireRequest, LeaseRecord>();
+
+  constructor(
+    quorum: Quorum,
+    reports: GrantReports,
+    requests: readonly AcquireRequest[],
+    timeoutMs: number,
+    nodeTimeoutMs: number,
+  ) {
+    this.#quorum = quorum;
+    this.#reports = reports;
+    this.#requests = requests;
+    this.#timeoutMs = timeoutMs;
+    this.#nodeTimeoutMs = nodeTimeoutMs;
+    this.#startedAtMs = quorum.nowMs();
+    this.#deadline = quorum.deadlineIn(timeoutMs);
+    this.#backoff = new Backoff(quorum.runtime, { firstMs: 4, limitMs: 60 });
+  }
+
+  get results(): AcquireResult[] {
+    return this.#requests.map(
+      (request) =>
+        this.#results.get(request) ?? {
+          outcome: 'held',
+          current: this.#evidence.get(request) as LeaseRecord,
+        },
+    );
+  }
+
+  async run(): Promise<void> {
+    for (let round = 1; ; round += 1) {
+      const open = this.#requests.filter((request) => !this.#results.has(request));
+      if (open.length === 0) return;
+      const isPatient = round % firstPatienceCount !== 0;
+      const isSettled = await this.#round(open, isPatient);
+      if (!isSettled) {
+        await this.#takeBack(open);
+        throw new OutcomeUnknownError(
+          'a majority of the nodes gave a claim, and its confirmation had no answer from a majority in time: the acquisition may or may not be in force. Release it.',
+        );
+      }
+      if (this.#results.size === this.#requests.length) return;
+      const pauseMs = this.#backoff.nextMs();
+      const neededMs = pauseMs + this.#timeoutMs * farewellShare;
+      if (this.#quorum.leftMs(this.#deadline) > neededMs && !this.#quorum.isClosed) {
+        await this.#quorum.pause(pauseMs);
+        continue;
+      }
+      const rest = this.#requests.filter((request) => !this.#results.has(request));
+      await this.#takeBack(rest);
+      if (rest.every((request) => this.#evidence.has(request))) return;
+      this.#quorum.throwIfClosed();
+      throw new OutcomeUnknownError(
+        'no majority of the nodes gave a claim in time, and it was taken back: others contend for the name, or too few nodes answer. Try again.',
+      );
+    }
+  }
+
+  /** @returns `false` if what a majority gave could not be confirmed. */
+  async #round(open: readonly AcquireRequest[], isPatient: boolean): Promise<boolean> {
+    const claimed = await this.#claim(open);
+    if (claimed === 'too-late') {
+      for (const request of open) this.#results.set(request, { outcome: 'too-late' });
+      return true;
+    }
+    const won = new Map<AcquireRequest, number>();
+    const given: AcquireRequest[] = [];
+    for (const [index, request] of open.entries()) {
+      const verdict = this.#judge(request, index, claimed, false);
+      if (verdict.kind === 'won') won.set(request, verdict.term);
+      else if (verdict.kind !== 'split' || !verdict.isFirst || !isPatient) given.push(request);
+      this.#note(request, verdict);
+    }
+    // Not awaited: it goes ahead of everything that follows on the same connections.
+    const takingBack = given.length > 0 ? this.#takeBack(given) : undefined;
+    takingBack?.catch(() => undefined);
+    if (won.size > 0 && !(await this.#confirm(won))) return false;
+    await takingBack;
+    return true;
+  }
+
+  #note(request: AcquireRequest, verdict: ClaimVerdict): void {
+    if (verdict.kind === 'held')
+      this.#results.set(request, { outcome: 'held', current: verdict.current });
+    if (verdict.kind === 'corrupt') {
+      this.#results.set(request, { outcome: 'corrupt', detail: verdict.detail });
+      this.#reports.corrupt(request.name, verdict.detail);
+    }
+    if (verdict.kind === 'split' && verdict.current !== undefined)
+      this.#evidence.set(request, verdict.current);
+  }
+
+  /** What each node says to each request. */
+  async #claim(open: readonly AcquireRequest[]): Promise<Votes<AcquireResult[]> | 'too-late'> {
+    const { keys } = this.#quorum;
+    const claims = open.map((request) => ({
+      ...request,
+      ttlMs: Math.min(claimMs, request.ttlMs),
+      metadata: claimMetadata,
+      graceMs: 0,
+      keepHistory: false,
+    }));
+    const votes = await this.#quorum.ask<AcquireResult[]>(
+      {
+        script: acquireScript,
+        call: acquireCall(keys, claims),
+        parse: (reply) =>
+          answerAcquire(keys, open, reply).map(({ result, repaired }, index) => {
+            if (repaired) this.#reports.repaired(open[index]?.name ?? '');
+            return result;
+          }),
+        isDecided: (soFar) =>
+          open.every((request, index) => this.#judge(request, index, soFar, true).kind !== 'open'),
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#deadline,
+    );
+    if (answersOf(votes).length >= this.#quorum.majority) return votes;
+    const lateCount = votes.filter(
+      (vote) => vote.kind === 'failed' && isTooLate(vote.error),
+    ).length;
+    if (lateCount >= this.#quorum.majority) return 'too-late';
+    await this.#takeBackAfter(open, votes);
+    throw noMajority('acquire', votes, this.#quorum.addresses, this.#isTakenBack);
+  }
+
+  #isTakenBack = false;
+
+  /** Whether nothing is left of it: then it was not executed, after all. */
+  async #takeBackAfter(
+    open: readonly AcquireRequest[],
+    votes: Votes<AcquireResult[]>,
+  ): Promise<void> {
+    const isUnknown = votes.some(
+      (vote) => vote.kind === 'pending' || (vote.kind === 'failed' && vote.executed === 'unknown'),
+    );
+    const given = open.filter((_, index) =>
+      answersOf(votes).some(({ answer }) => answer[index]?.outcome === 'granted'),
+    );
+    if (!isUnknown && given.length === 0) {
+      this.#isTakenBack = true;
+      return;
+    }
+    const ended = await this.#takeBack(isUnknown ? open : given);
+    this.#isTakenBack =
+      !isUnknown &&
+      votes.every((vote, node) => vote.kind !== 'answered' || ended?.[node]?.kind === 'answered');
+  }
+
+  /** While some are `awaited`, what they may still say keeps a verdict open. */
+  #judge(
+    request: AcquireRequest,
+    index: number,
+    votes: Votes<AcquireResult[]>,
+    isAwaited: boolean,
+  ): ClaimVerdict {
+    const results = answersOf(votes).map(({ answer }) => answer[index] as AcquireResult);
+    const { majority, nodes } = this.#quorum;
+    const pendingCount = votes.filter(({ kind }) => kind === 'pending').length;
+    const grantedCount = results.filter(({ outcome }) => outcome === 'granted').length;
+    const mayWin = grantedCount < majority && grantedCount + pendingCount >= majority;
+    if (isAwaited && mayWin) return { kind: 'open' };
+    return judgeClaim(request, results, {
+      majority,
+      silentCount: nodes.length - results.length,
+    });
+  }
+
+  /** @returns whether all are in force, or certainly not. */
+  async #confirm(won: ReadonlyMap<AcquireRequest, number>): Promise<boolean> {
+    const byTerm = new Map<number, AcquireRequest[]>();
+    for (const [request, term] of won) byTerm.set(term, [...(byTerm.get(term) ?? []), request]);
+    const groups = await Promise.all(
+      [...byTerm].map(([term, requests]) => this.#confirmIn(term, requests)),
+    );
+    return groups.every((isSettled) => isSettled);
+  }
+
+  async #confirmIn(term: number, requests: readonly AcquireRequest[]): Promise<boolean> {
+    const { majority, nodes } = this.#quorum;
+    const countOf = (votes: Votes<Confirmation[]>, index: number) =>
+      answersOf(votes).filter(({ answer }) => answer[index] === 'confirmed').length;
+    const votes = await this.#quorum.ask<Confirmation[]>(
+      {
+        script: confirmScript,
+        call: this.#confirmCall(term, requests),
+        parse: (reply) => reply as Confirmation[],
+        isDecided: (soFar) =>
+          requests.every((_, index) => {
+            const count = countOf(soFar, index);
+            const pending = soFar.filter(({ kind }) => kind === 'pending').length;
+            return count >= majority || count + pending < majority;
+          }),
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#deadline,
+    );
+    const elapsedMs = this.#quorum.nowMs() - this.#startedAtMs;
+    const silentCount = nodes.length - answersOf(votes).length;
+    const failed: AcquireRequest[] = [];
+    let isSettled = true;
+    for (const [index, request] of requests.entries()) {
+      const count = countOf(votes, index);
+      const isValid = validityMs(request.ttlMs, elapsedMs) > 0;
+      if (count >= majority && isValid) this.#results.set(request, { outcome: 'granted', term });
+      else failed.push(request);
+      if (count < majority && count + silentCount >= majority) isSettled = false;
+      if (count >= majority && !isValid) isSettled = false;
+    }
+    if (failed.length > 0) await this.#takeBack(failed);
+    return isSettled;
+  }
+
+  #confirmCall(term: number, requests: readonly AcquireRequest[]): ScriptCall {
+    const { keys } = this.#quorum;
+    const { places, indexes, groups, numbers } = locate(keys, requests);
+    return {
+      keys: [
+        keys.term,
+        keys.suspended,
+        ...places.map(({ lease }) => lease),
+        ...places.map(({ history }) => history),
+        ...indexes,
+      ],
+      args: [
+        requests.length,
+        term,
+        this.#quorum.stampMs(),
+        ...groups.map((group) => keys.wake(group)),
+        ...requests.flatMap((request, index) => [
+          request.holder.wire,
+          request.attempt,
+          whole(request.ttlMs),
+          request.metadata ?? '',
+          request.name,
+          numbers[index] ?? 0,
+          whole(request.graceMs ?? 0),
+          request.keepHistory === true ? historyLifeMs : 0,
+        ]),
+      ],
+    };
+  }
+
+  /** At every node, those that did not answer included. Never rejects: what is left ends by itself. */
+  async #takeBack(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
+    const releases = requests.map(({ name, holder, attempt }) => ({ name, holder, attempt }));
+    try {
+      return await this.#quorum.ask<true>(
+        {
+          script: endScript,
+          call: endCall(this.#quorum.keys, releases),
+          parse: () => true,
+          isDecided: (votes) => answersOf(votes).length >= this.#quorum.majority,
+          nodeTimeoutMs: this.#nodeTimeoutMs,
+        },
+        this.#deadline,
+      );
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,6 @@
+export {
+  type RedisQuorumCoordinator,
+  type RedisQuorumCoordinatorEvents,
+  type RedisQuorumCoordinatorOptions,
+  redisQuorumCoordinator,
+} from './coordinator.js';

@@ -1,0 +1,54 @@
+import { RedisKeys } from '../redis/keys.js';
+
+/** Where one node keeps the things of a namespace: those of a single server, and what makes it a member of a quorum. */
+export class QuorumKeys extends RedisKeys {
+  readonly #prefix = this.term.replace(/term$/, '');
+
+  /** String: that the node is a member, of which quorum, and by which numbers that counts. */
+  get marker(): string {
+    return `${this.#prefix}member`;
+  }
+
+  /** String: a random id, given to a node when somebody sets up a quorum with it. */
+  get identity(): string {
+    return `${this.#prefix}identity`;
+  }
+
+  /** String with a TTL: who is giving the node its memory back. */
+  get seeding(): string {
+    return `${this.#prefix}seeding`;
+  }
+
+  /** String: since when (Unix ms, the node's clock) the node waits for all leases that it may have known to be over. */
+  get quarantine(): string {
+    return `${this.#prefix}quarantine`;
+  }
+
+  /** Hash with a TTL: names that were resumed, each with the suspension that was ended. */
+  get resumed(): string {
+    return `${this.#prefix}resumed`;
+  }
+
+  /** Matches the keys of the namespace, and no others. */
+  get everything(): string {
+    return `${this.#prefix}*`;
+  }
+
+  /* How the keys of each kind begin. */
+
+  get leaseStart(): string {
+    return `${this.#prefix}lease:`;
+  }
+
+  get historyStart(): string {
+    return `${this.#prefix}history:`;
+  }
+
+  get documentStart(): string {
+    return `${this.#prefix}doc:`;
+  }
+
+  get groupStart(): string {
+    return `${this.#prefix}group:`;
+  }
+}

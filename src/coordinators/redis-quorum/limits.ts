@@ -1,0 +1,37 @@
+/* What bounds the records and requests of a quorum. Every client of a namespace counts with the same numbers. */
+
+/** How much one node's clock may run faster or slower than ours while a lease lasts: a hundredth. */
+export const driftShare = 0.01;
+/** And a constant for the grain of clocks and timers. */
+export const driftMs = 2;
+
+/** What one node may take for one request, if the ttl in question does not say less: a tenth of it. */
+export const usualNodeTimeoutMs = 200;
+export const smallestNodeTimeoutMs = 100;
+export const largestNodeTimeoutMs = 1_000;
+
+/**
+ * A claim that its client neither turns into a lease nor takes back ends by itself after this: so a client that dies between
+ * the two steps of a grant keeps a name from others for this long at most, and not for a ttl.
+ */
+export const claimMs = 1_000;
+
+/** The longest a lease may last here unless an option says otherwise: how long a quorum that lost its memory grants nothing. */
+export const usualLargestTtlMs = 10 * 60 * 1000;
+
+/** After a majority has answered, the others are waited for this long at most: their answers make the picture whole. */
+export const lingerMs = 20;
+export const shortestLingerMs = 2;
+
+/** How long after a node was found without its memory everything that had its vote before has arrived at the others. */
+export const settleMs = largestNodeTimeoutMs + 100;
+
+/** What a lease is worth to its holder, from before the first request was sent. */
+export function validityMs(ttlMs: number, elapsedMs: number): number {
+  return ttlMs - elapsedMs - (ttlMs * driftShare + driftMs);
+}
+
+/** A tenth of the ttl, within reason. */
+export function nodeTimeoutFor(ttlMs: number, optionMs: number): number {
+  return Math.min(optionMs, Math.max(smallestNodeTimeoutMs, ttlMs / 10));
+}

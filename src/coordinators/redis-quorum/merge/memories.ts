@@ -1,0 +1,121 @@
+import { mergeLines } from './history.js';
+
+/** One thing that a node remembers: a key of its server, as `recall` shows it and `seed` takes it. */
+export interface Memory {
+  readonly key: string;
+  readonly kind: 'string' | 'list' | 'hash' | 'zset';
+  /** Milliseconds until it is gone; 0: it stays. */
+  readonly lifeMs: number;
+  readonly value: string | readonly string[];
+}
+
+/** How much more than its own text a record may say: the claims of clients that have not decided yet. */
+export const claimMetadata = 'claim';
+
+/*
+ * What one node has to be told of what others remember. Of each key several may say something else: what keeps more out
+ * wins. Too much costs one vote for the time of one lease at most, too little could let a second holder in.
+ */
+
+const lease = /^2([LEX])\|(\d+)\|/;
+const reservation = /^2R\|(\d+)\|/;
+
+/** The record of a name that a new vote must not contradict: nothing if there are but claims. */
+export function mergeRecords(memories: readonly Memory[]): Memory | undefined {
+  const ranked = memories
+    .flatMap((memory) => {
+      const rank = rankOf(String(memory.value));
+      return rank === undefined ? [] : [{ memory, rank }];
+    })
+    .sort((one, other) => compareRanks(other.rank, one.rank));
+  const first = ranked[0];
+  if (first === undefined) return undefined;
+  const same = ranked.filter(({ rank }) => compareRanks(rank, first.rank) === 0);
+  return longestLived(same.map(({ memory }) => memory));
+}
+
+/** Term first; within one, a lease before the reservation that may follow it, and a revoked one before a plain one. */
+type Rank = readonly [term: number, stage: number];
+
+function rankOf(text: string): Rank | undefined {
+  const [, kind, term] = lease.exec(text) ?? [];
+  if (kind !== undefined) return isClaim(text) ? undefined : [Number(term), kind === 'X' ? 2 : 1];
+  const [, reserved] = reservation.exec(text) ?? [];
+  return reserved === undefined ? undefined : [Number(reserved), 0];
+}
+
+export function isClaim(text: string): boolean {
+  return text.endsWith(`|${claimMetadata}`);
+}
+
+function compareRanks(one: Rank, other: Rank): number {
+  return one[0] - other[0] || one[1] - other[1];
+}
+
+export function longestLived(memories: readonly Memory[]): Memory | undefined {
+  const left = ({ lifeMs }: Memory) => (lifeMs === 0 ? Number.POSITIVE_INFINITY : lifeMs);
+  return [...memories].sort((one, other) => left(other) - left(one))[0];
+}
+
+/** All lines that somebody remembers. */
+export function mergeHistories(memories: readonly Memory[]): Memory | undefined {
+  const longest = longestLived(memories);
+  if (longest === undefined) return undefined;
+  const lists = memories.map(({ value }) => value as readonly string[]);
+  return { ...longest, value: mergeLines(lists, { majority: 1, silentCount: 0 }) };
+}
+
+/** The document that was accepted last, and the highest promise given to anybody. */
+export function mergeDocuments(memories: readonly Memory[]): Memory | undefined {
+  const all = memories.map((memory) => ({ memory, fields: fieldsOf(memory) }));
+  const accepted = all.sort((one, other) =>
+    compareTexts(other.fields.get('ballot') ?? '', one.fields.get('ballot') ?? ''),
+  )[0];
+  if (accepted === undefined) return undefined;
+  const promised = all
+    .map(({ fields }) => fields.get('promised') ?? '')
+    .sort(compareTexts)
+    .at(-1);
+  if (promised) accepted.fields.set('promised', promised);
+  return { ...accepted.memory, lifeMs: 0, value: [...accepted.fields].flat() };
+}
+
+/** The union, each member with its highest score. */
+export function mergeGroups(memories: readonly Memory[]): Memory | undefined {
+  const longest = longestLived(memories);
+  if (longest === undefined) return undefined;
+  const scores = new Map<string, string>();
+  for (const [name, score] of memories.flatMap((memory) => [...fieldsOf(memory)])) {
+    if (Number(score) > Number(scores.get(name) ?? 0)) scores.set(name, score);
+  }
+  return { ...longest, value: [...scores].flat() };
+}
+
+/** All suspensions, but for those that somebody knows to have been ended since. */
+export function mergeSuspensions(
+  suspensions: readonly Memory[],
+  resumptions: readonly Memory[],
+): Map<string, string> {
+  const ended = new Set(
+    resumptions.flatMap((memory) =>
+      [...fieldsOf(memory)].map(([name, text]) => `${name}\0${text}`),
+    ),
+  );
+  const merged = new Map<string, string>();
+  for (const [name, text] of suspensions.flatMap((memory) => [...fieldsOf(memory)])) {
+    if (!ended.has(`${name}\0${text}`)) merged.set(name, text);
+  }
+  return merged;
+}
+
+export function fieldsOf({ value }: Memory): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < value.length; at += 2)
+    fields.set(value[at] as string, value[at + 1] as string);
+  return fields;
+}
+
+function compareTexts(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

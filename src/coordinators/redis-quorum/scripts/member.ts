@@ -1,0 +1,56 @@
+import { defineScript, type RedisScript } from '../../../drivers/redis/index.js';
+
+const members = new Map<RedisScript, RedisScript>();
+
+/**
+ * The same script as a member of a quorum runs it: not at all, unless the node still has its marker.
+ *
+ * - KEYS and ARGV: those of the script; last the marker, and the text that it must have.
+ * - Returns `member`, the time, and what the script returns; or `outsider`, the time, and what stands there instead.
+ * - Keeps true: a node that lost its memory has lost its marker with it, so it does nothing.
+ */
+export function asMember(script: RedisScript): RedisScript {
+  return remembered(
+    members,
+    script,
+    () => `
+local marker, expected = table.remove(KEYS), table.remove(ARGV)
+local standing = pcall('GET', marker)
+if standing ~= expected then
+  return { 'outsider', number(now), type(standing) == 'string' and standing or false }
+end
+local function asAlone()
+${script.body}
+end
+return { 'member', number(now), asAlone() }
+`,
+  );
+}
+
+const stamped = new Map<RedisScript, RedisScript>();
+
+/**
+ * The same script with a time from outside in place of the node's own, for what is written down and compared between nodes.
+ *
+ * - ARGV: last the time in Unix ms. Only for scripts that judge no deadline by it: those go by the TTL of their keys.
+ */
+export function atStamp(script: RedisScript): RedisScript {
+  return remembered(
+    stamped,
+    script,
+    () => `
+now = tonumber(table.remove(ARGV))
+${script.body}
+`,
+  );
+}
+
+function remembered(
+  known: Map<RedisScript, RedisScript>,
+  script: RedisScript,
+  body: () => string,
+): RedisScript {
+  const found = known.get(script) ?? defineScript(script.name, body());
+  known.set(script, found);
+  return found;
+}

@@ -1,0 +1,153 @@
+import type { Runtime } from '../../time/index.js';
+import type { QuorumKeys } from './keys.js';
+import { settleMs } from './limits.js';
+import {
+  fieldsOf,
+  longestLived,
+  type Memory,
+  mergeDocuments,
+  mergeGroups,
+  mergeHistories,
+  mergeRecords,
+  mergeSuspensions,
+} from './merge/memories.js';
+import type { QuorumNode } from './node.js';
+import {
+  beginSeedingScript,
+  describeScript,
+  finishSeedingScript,
+  recallScript,
+  seedScript,
+} from './scripts/membership.js';
+
+/** What of the quorum is needed for it. */
+export interface Seedbed {
+  readonly nodes: readonly QuorumNode[];
+  readonly keys: QuorumKeys;
+  readonly runtime: Runtime;
+  pause(durationMs: number): Promise<void>;
+  /** Says that the node is out from now on. */
+  noteLost(number: number): void;
+}
+
+export type SeedingOutcome = 'seeded' | 'member' | 'stranger' | 'busy' | 'failed';
+
+const stepTimeoutMs = 2_000;
+/** Whoever is at it and dies keeps others from it for this long. */
+const seedingLifeMs = 60_000;
+const itemsPerStep = 200;
+
+/**
+ * Gives a node that lost its memory what a majority of the others remember, and then its vote.
+ *
+ * It waits first: a request that had the vote of this node before the loss may still be on its way to others, and must be
+ * there when these are asked. From then on whatever was granted is known to one of any majority of the others: a majority
+ * granted it, and at most this node of that has forgotten it.
+ */
+export async function seedNode(
+  quorum: Seedbed,
+  number: number,
+  marker: string,
+  sourceCount: number,
+): Promise<SeedingOutcome> {
+  const { keys } = quorum;
+  const node = quorum.nodes[number] as QuorumNode;
+  const [standing] = (await node.ask(
+    describeScript,
+    { keys: [keys.marker, keys.identity, keys.quarantine], args: [] },
+    stepTimeoutMs,
+  )) as [string | null];
+  if (standing !== null) return standing === marker ? 'member' : 'stranger';
+  quorum.noteLost(number);
+  const token = quorum.runtime.randomHex(16);
+  const begun = await node.ask(
+    beginSeedingScript,
+    { keys: [keys.marker, keys.seeding], args: [token, seedingLifeMs] },
+    stepTimeoutMs,
+  );
+  if (begun !== 'begun') return begun as 'member' | 'busy';
+  await quorum.pause(settleMs);
+  const others = quorum.nodes.filter((other) => other !== node);
+  const recalled = await Promise.all(others.map((other) => recall(quorum, other, marker)));
+  const known = recalled.filter((memories) => memories !== undefined);
+  if (known.length < sourceCount) return 'failed';
+  for (const items of steps(merge(quorum, known))) {
+    const call = { keys: [keys.marker, keys.seeding], args: [token, JSON.stringify(items)] };
+    if ((await node.ask(seedScript, call, stepTimeoutMs)) !== 1) return 'failed';
+  }
+  const finish = { keys: [keys.marker, keys.seeding, keys.quarantine], args: [token, marker] };
+  return (await node.ask(finishSeedingScript, finish, stepTimeoutMs)) === 1 ? 'seeded' : 'failed';
+}
+
+/** By key. */
+type Memories = ReadonlyMap<string, Memory>;
+
+type RecallReply = readonly [
+  cursor: string,
+  found: readonly (readonly [string, Memory['kind'], number, string | readonly string[]])[],
+];
+
+/** Everything that a member remembers, but for who waits: that is told anew with the next refresh. */
+async function recall(
+  quorum: Seedbed,
+  node: QuorumNode,
+  marker: string,
+): Promise<Memories | undefined> {
+  const { keys } = quorum;
+  const memories = new Map<string, Memory>();
+  let cursor = '0';
+  do {
+    const vote = await node.vote(
+      recallScript,
+      { keys: [], args: [cursor, keys.everything] },
+      { key: keys.marker, text: marker },
+      stepTimeoutMs,
+    );
+    if (vote.kind !== 'answered') return undefined;
+    const [next, found] = vote.answer as RecallReply;
+    for (const [key, kind, lifeMs, value] of found)
+      memories.set(key, { key, kind, lifeMs: Math.max(0, lifeMs), value });
+    cursor = next;
+  } while (cursor !== '0');
+  return memories;
+}
+
+function merge(quorum: Seedbed, known: readonly Memories[]): Memory[] {
+  const { keys } = quorum;
+  const all = new Set(known.flatMap((memories) => [...memories.keys()]));
+  const mergers: [string, (memories: readonly Memory[]) => Memory | undefined][] = [
+    [keys.leaseStart, mergeRecords],
+    [keys.historyStart, mergeHistories],
+    [keys.documentStart, mergeDocuments],
+    [keys.groupStart, mergeGroups],
+    [keys.term, highestTerm],
+  ];
+  const of = (key: string) => known.flatMap((memories) => memories.get(key) ?? []);
+  const merged = [...all].flatMap((key) => {
+    const merger = mergers.find(([start]) => key.startsWith(start))?.[1];
+    return merger?.(of(key)) ?? [];
+  });
+  const suspensions = mergeSuspensions(of(keys.suspended), of(keys.resumed));
+  if (suspensions.size > 0)
+    merged.push({ key: keys.suspended, kind: 'hash', lifeMs: 0, value: [...suspensions].flat() });
+  const resumed = of(keys.resumed);
+  const fields = new Map(resumed.flatMap((memory) => [...fieldsOf(memory)]));
+  const lifeMs = longestLived(resumed)?.lifeMs ?? 0;
+  if (fields.size > 0)
+    merged.push({ key: keys.resumed, kind: 'hash', lifeMs, value: [...fields].flat() });
+  return merged;
+}
+
+function highestTerm(memories: readonly Memory[]): Memory | undefined {
+  const inOrder = [...memories].sort((one, other) => Number(other.value) - Number(one.value));
+  const lifeMs = longestLived(memories)?.lifeMs ?? 0;
+  return inOrder[0] === undefined ? undefined : { ...inOrder[0], lifeMs };
+}
+
+function* steps(memories: readonly Memory[]): Generator<object[]> {
+  for (let from = 0; from < memories.length; from += itemsPerStep) {
+    yield memories
+      .slice(from, from + itemsPerStep)
+      .map(({ key, kind, lifeMs, value }) => ({ key, kind, life: lifeMs, value }));
+  }
+}
