@@ -1,3 +1,10 @@
+export {
+  type EtcdCertificates,
+  type EtcdCluster,
+  type EtcdMember,
+  type EtcdOptions,
+  startEtcd,
+} from './etcd.js';
 export type { PostgresOptions, PostgresServer } from './postgres.js';
 export { type FreshDatabase, freshPostgresDatabase, startPostgres } from './postgres.js';
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js';

@@ -1,0 +1,194 @@
+import type { ZooKeeperConnection } from '../../drivers/zookeeper/index.js';
+import type { Unsubscribe } from '../../events/index.js';
+import { type Call as CandidateCall, calledCount } from '../candidates.js';
+import type { Holder } from '../holder.js';
+import { compareCandidates } from '../order.js';
+import { whoMayHave } from '../rules/calls.js';
+import { SnapshotLedger } from '../rules/snapshot.js';
+import type { LoadedName, NameLoader } from './loading.js';
+import type { ZooKeeperPaths } from './paths.js';
+import type { ServerClock } from './server-clock.js';
+import type { LeaseSession } from './sessions.js';
+import { snapshotOf } from './snapshots.js';
+
+type Called = (call: CandidateCall) => void;
+
+/** A name for which holders of this process wait. */
+interface Attended {
+  readonly name: string;
+  readonly holders: Map<string, Holder>;
+  /** Whether one of ours is among the first, so that the name itself is watched. */
+  isNear: boolean;
+  /** Watches of an earlier look tell nothing any more. */
+  round: number;
+}
+
+/** What is asked beside a user's calls needs no time limit: a connection that hangs is ended by its pings. */
+const unbounded = {
+  ask: <Answer>(_: ZooKeeperConnection, send: () => Promise<Answer>): Promise<Answer> => send(),
+};
+
+/**
+ * Calls candidates of this process. Who is among the first watches the name's node and the end of its lease; who stands
+ * further back watches the one before it, and nothing else: however many wait, a release wakes few.
+ */
+export class Calls {
+  readonly #paths: ZooKeeperPaths;
+  readonly #loader: NameLoader;
+  readonly #clock: ServerClock;
+  readonly #listeners = new Map<string, Set<{ readonly called: Called }>>();
+  readonly #attended = new Map<string, Attended>();
+  /** Over which connection each session's node is watched. */
+  readonly #heard = new WeakMap<LeaseSession, ZooKeeperConnection>();
+  #control: ZooKeeperConnection | undefined;
+
+  constructor(paths: ZooKeeperPaths, loader: NameLoader, clock: ServerClock) {
+    this.#paths = paths;
+    this.#loader = loader;
+    this.#clock = clock;
+  }
+
+  onCalled(holder: Holder, called: Called): Unsubscribe {
+    const { wire } = holder;
+    const listener = { called };
+    const listeners = this.#listeners.get(wire) ?? new Set();
+    this.#listeners.set(wire, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(wire) === listeners)
+        this.#listeners.delete(wire);
+    };
+  }
+
+  /** The holder has begun, or goes on, to wait for the name. */
+  attend(name: string, holder: Holder): void {
+    const attended = this.#attended.get(name) ?? {
+      name,
+      holders: new Map(),
+      isNear: false,
+      round: 0,
+    };
+    const isKnown = attended.holders.has(holder.wire);
+    attended.holders.set(holder.wire, holder);
+    this.#attended.set(name, attended);
+    if (!isKnown) void this.#look(attended, false);
+  }
+
+  leave(name: string, holder: Holder): void {
+    const attended = this.#attended.get(name);
+    attended?.holders.delete(holder.wire);
+    if (attended?.holders.size === 0) this.#attended.delete(name);
+  }
+
+  /** There is a new connection: watches are gone with the old one, and anything may have happened. */
+  connected(
+    control: ZooKeeperConnection,
+    sessions: readonly LeaseSession[],
+    isFirst: boolean,
+  ): void {
+    this.#control = control;
+    for (const session of sessions) this.listenFor(session);
+    for (const attended of this.#attended.values()) void this.#look(attended, false);
+    if (isFirst) return;
+    for (const listeners of [...this.#listeners.values()])
+      for (const { called } of [...listeners]) called({ name: undefined, position: 0 });
+  }
+
+  /** Whoever names a successor rings at the node of the session that its entry goes with, wherever it stands. */
+  listenFor(session: LeaseSession): void {
+    const control = this.#control;
+    if (control === undefined || this.#heard.get(session) === control) return;
+    this.#heard.set(session, control);
+    const ring = () => {
+      if (this.#control !== control || session.link.isOver) return;
+      this.#heard.delete(session);
+      this.listenFor(session);
+      for (const attended of this.#attended.values())
+        if (!attended.isNear) void this.#look(attended, true);
+    };
+    control.getData(this.#paths.session(session.nonce), ring).catch(() => {});
+  }
+
+  /** Rings for the successors that these names are reserved for. Nobody waits for it. */
+  async ringSuccessors(control: ZooKeeperConnection, names: readonly string[]): Promise<void> {
+    try {
+      const loaded = await this.#loader.load(unbounded, control, names, { withCandidates: true });
+      for (const { state, candidates } of loaded) {
+        if (state.after?.kind !== 'reservation') continue;
+        const { to } = state.after;
+        for (const { entry, session } of candidates)
+          if (entry.id === to)
+            await control.setData(this.#paths.session(session), Buffer.alloc(0)).catch(() => {});
+      }
+    } catch {
+      // A hint that got lost.
+    }
+  }
+
+  close(): void {
+    this.#control = undefined;
+    this.#listeners.clear();
+    this.#attended.clear();
+  }
+
+  /** @param isNews whether something has happened, so that whoever may have the name now is called. */
+  async #look(attended: Attended, isNews: boolean): Promise<void> {
+    const control = this.#control;
+    if (control === undefined) return;
+    attended.round += 1;
+    const { round, name } = attended;
+    const isValid = () =>
+      this.#control === control &&
+      attended.round === round &&
+      this.#attended.get(name) === attended;
+    const look = () => {
+      if (isValid()) void this.#look(attended, true);
+    };
+    const watch = () => {
+      if (attended.isNear) look();
+    };
+    const load = async (isNear: boolean) => {
+      const options = isNear ? { withCandidates: true, watch } : { withCandidates: true };
+      const [loaded] = await this.#loader.load(unbounded, control, [name], options);
+      return loaded as LoadedName;
+    };
+    try {
+      let loaded = await load(attended.isNear);
+      const isNear = this.#placeOf(attended, loaded).index < calledCount;
+      // Only now it is known that the name is to be watched: what happened since the first look shows in the second.
+      if (isNear && !attended.isNear) loaded = await load(true);
+      if (!isValid()) return;
+      attended.isNear = isNear;
+      const { before } = this.#placeOf(attended, loaded);
+      if (!isNear && before !== undefined) await control.getChildren(before, look).catch(look);
+      if (isNews) this.#call(attended, loaded);
+    } catch {
+      // The connection is gone, and the next one looks again.
+    }
+  }
+
+  /** Of the first of ours in the queue: its place, and the node of the one before it. */
+  #placeOf(
+    { holders }: Attended,
+    loaded: LoadedName,
+  ): { readonly index: number; readonly before: string | undefined } {
+    const nowMs = this.#clock.nowMs();
+    const queue = loaded.candidates
+      .filter(({ entry }) => entry.standing === 'waiting' && entry.deadlineMs > nowMs)
+      .sort((one, other) => compareCandidates(one.entry, other.entry));
+    const found = queue.findIndex(({ entry }) => holders.has(entry.holder.wire));
+    return { index: found < 0 ? calledCount : found, before: queue[found - 1]?.path };
+  }
+
+  #call({ name, holders }: Attended, loaded: LoadedName): void {
+    const nowMs = this.#clock.nowMs();
+    const { snapshot } = snapshotOf(loaded, nowMs);
+    const ledger = new SnapshotLedger(new Map([[name, snapshot]]), { wallMs: nowMs });
+    const first = whoMayHave(ledger, name, nowMs).slice(0, calledCount);
+    for (const [position, { holder }] of first.entries()) {
+      if (!holders.has(holder.wire)) continue;
+      for (const { called } of [...(this.#listeners.get(holder.wire) ?? [])])
+        called({ name, position });
+    }
+  }
+}

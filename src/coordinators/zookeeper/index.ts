@@ -1,0 +1,6 @@
+export {
+  type ZooKeeperCoordinator,
+  type ZooKeeperCoordinatorEvents,
+  type ZooKeeperCoordinatorOptions,
+  zookeeperCoordinator,
+} from './coordinator.js';

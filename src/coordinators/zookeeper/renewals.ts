@@ -1,0 +1,118 @@
+import {
+  ConnectionLostError,
+  errorCode,
+  isZooKeeperError,
+  type NodeOperation,
+  type ZooKeeperConnection,
+} from '../../drivers/zookeeper/index.js';
+import type { RenewRequest } from '../contract.js';
+import type { Call } from './call.js';
+import type { ZooKeeperPaths } from './paths.js';
+import type { ServerClock } from './server-clock.js';
+import type { Sessions } from './sessions.js';
+import { encodeLease } from './state.js';
+import type { TendedNode, TendedNodes } from './tended.js';
+
+export interface RenewalsOptions {
+  readonly paths: ZooKeeperPaths;
+  readonly sessions: Sessions;
+  readonly clock: ServerClock;
+  readonly tended: TendedNodes;
+}
+
+interface Renewal {
+  readonly request: RenewRequest;
+  readonly node: TendedNode;
+}
+
+/** How many leases one transaction renews: a packet has to fit into a megabyte, metadata included. */
+const renewalsPerMulti = 128;
+
+/**
+ * Renewals of what this process holds, as far as it knows: one transaction writes to the leases' own nodes, if the names'
+ * nodes are as they were when they were granted. That nobody has revoked, released or replaced a lease is so checked in
+ * the step itself, without reading anything.
+ */
+export class Renewals {
+  readonly #options: RenewalsOptions;
+
+  constructor(options: RenewalsOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the names whose leases were renewed; the others have to be looked at. */
+  async renew(call: Call, requests: readonly RenewRequest[]): Promise<Set<string>> {
+    const renewals = requests.flatMap((request) => this.#known(request) ?? []);
+    const renewed = new Set<string>();
+    if (renewals.length === 0) return renewed;
+    const control = await call.connection(this.#options.sessions.control);
+    const bundles = Array.from(
+      { length: Math.ceil(renewals.length / renewalsPerMulti) },
+      (_, index) => renewals.slice(index * renewalsPerMulti, (index + 1) * renewalsPerMulti),
+    );
+    await Promise.all(
+      bundles.map(async (bundle) => {
+        if (!(await this.#commit(call, control, bundle))) return;
+        for (const { request } of bundle) renewed.add(request.name);
+      }),
+    );
+    return renewed;
+  }
+
+  #known(request: RenewRequest): Renewal | undefined {
+    const node = this.#options.tended.leaseOf(request.name);
+    const isKnown =
+      node?.holder?.equals(request.holder) === true &&
+      node.term === request.term &&
+      node.nameVersion !== undefined &&
+      node.modifiedZxid !== undefined &&
+      node.session.ttlMs >= request.ttlMs &&
+      !node.session.link.isOver;
+    return isKnown ? { request, node } : undefined;
+  }
+
+  async #commit(
+    call: Call,
+    control: ZooKeeperConnection,
+    bundle: readonly Renewal[],
+  ): Promise<boolean> {
+    const { sessions, paths, tended, clock } = this.#options;
+    const before = bundle.map(({ node }) => node.modifiedZxid);
+    const operations: NodeOperation[] = [
+      { kind: 'set', path: sessions.guardOf(control), data: Buffer.alloc(0) },
+    ];
+    for (const { request, node } of bundle) {
+      const { name, ttlMs, metadata = node.metadata } = request;
+      operations.push(versionCheck(paths.name(name), node.nameVersion));
+      operations.push({ kind: 'set', path: node.path, data: encodeLease({ ttlMs, metadata }) });
+      // Until there is an answer, nobody knows which transaction wrote it last.
+      node.modifiedZxid = undefined;
+    }
+    try {
+      const [first] = await call.write(control, () => control.multi(operations));
+      if (first?.stat !== undefined) clock.learn(first.stat.modifiedAtMs);
+      for (const { request, node } of bundle) {
+        if (request.metadata !== undefined) node.metadata = request.metadata;
+        tended.renewed(node, request.ttlMs, first?.stat?.modifiedZxid);
+      }
+      return true;
+    } catch (error) {
+      if (isZooKeeperError(error, errorCode.sessionExpired, errorCode.sessionMoved))
+        return loseConnection(control, error as Error);
+      if (!isZooKeeperError(error, errorCode.badVersion, errorCode.noNode)) throw error;
+      if ((error as { failedIndex?: number }).failedIndex === 0)
+        return loseConnection(control, error as Error);
+      for (const [index, { node }] of bundle.entries()) node.modifiedZxid = before[index];
+      return false;
+    }
+  }
+}
+
+function versionCheck(path: string, version: number | undefined): NodeOperation {
+  return version === undefined ? { kind: 'check', path } : { kind: 'check', path, version };
+}
+
+function loseConnection(control: ZooKeeperConnection, { message }: Error): never {
+  control.destroy(message);
+  throw new ConnectionLostError(message);
+}

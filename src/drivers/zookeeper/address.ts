@@ -1,0 +1,67 @@
+import { OptionError } from '../../errors/index.js';
+
+export interface ZooKeeperServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where an ensemble is, and who we are there. */
+export interface ZooKeeperAddress {
+  readonly servers: readonly ZooKeeperServerAddress[];
+  /** The path below which everything stands: empty, or `/a/b` without a slash at its end. */
+  readonly chroot: string;
+  /** `user:password`: holds the password, never log it. */
+  readonly login: string | undefined;
+}
+
+const usualPort = 2181;
+const form = 'write it as zookeeper://host:2181,host2,host3/path or zookeeper://user:password@host';
+const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#]*)?$/;
+const hostPattern = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
+
+/** @throws {OptionError} if it is no URL of an ensemble; the message holds no password. */
+export function parseZooKeeperUrl(url: string | URL): ZooKeeperAddress {
+  const text = String(url);
+  const [, userinfo, hosts, path = ''] = urlPattern.exec(text) ?? [];
+  if (hosts === undefined) throw new OptionError('url', 'hidden', 'is no URL of ZooKeeper', form);
+  return {
+    servers: hosts.split(',').map(parseHost),
+    chroot: parseChroot(path),
+    login: userinfo === undefined ? undefined : parseLogin(userinfo),
+  };
+}
+
+function parseHost(text: string): ZooKeeperServerAddress {
+  const [, literal, name, port] = hostPattern.exec(text) ?? [];
+  const host = literal ?? name;
+  const portNumber = port === undefined ? usualPort : Number(port);
+  if (host === undefined || portNumber < 1 || portNumber > 65_535)
+    throw new OptionError('url', text, 'names no host', form);
+  return { host, port: portNumber };
+}
+
+function parseChroot(path: string): string {
+  const decoded = decode(path).replace(/\/+$/, '');
+  const segments = decoded.split('/').slice(1);
+  const isBad = segments.some(
+    (segment) =>
+      segment === '' || segment === '.' || segment === '..' || /[\p{Cc}\p{Cs}]/u.test(segment),
+  );
+  if (!isBad) return decoded;
+  throw new OptionError('url', path, 'has a path that ZooKeeper refuses', form);
+}
+
+function parseLogin(userinfo: string): string {
+  const [user = '', ...rest] = userinfo.split(':');
+  if (user === '' || rest.length === 0)
+    throw new OptionError('url', 'hidden', 'has no user and password before its @', form);
+  return `${decode(user)}:${decode(rest.join(':'))}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new OptionError('url', 'hidden', 'has a % that begins no byte', form);
+  }
+}

@@ -1,0 +1,201 @@
+import { StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
+import { Emitter, type Unsubscribe } from '../../events/index.js';
+import { Backoff, type Runtime, type Timer } from '../../time/index.js';
+import type { ZooKeeperServerAddress } from './address.js';
+import { type SessionTicket, ZooKeeperConnection } from './connection.js';
+import { refusal, SessionExpiredError, ZooKeeperError } from './errors.js';
+
+export interface LinkOptions {
+  readonly runtime: Runtime;
+  readonly servers: readonly ZooKeeperServerAddress[];
+  readonly login: string | undefined;
+  readonly sessionTimeoutMs: number;
+  /** How long one attempt to have a session may take. */
+  readonly connectTimeoutMs: number;
+  /**
+   * `true`: after a lost connection the same session goes on over another one, until the server says that it is over.
+   * `false`: each connection has a session of its own.
+   */
+  readonly keepsSession: boolean;
+  /** What has to be done on a new connection before others may use it. */
+  prepare(connection: ZooKeeperConnection): Promise<void>;
+}
+
+export interface LinkEvents {
+  readonly ready: ZooKeeperConnection;
+  readonly lost: { readonly reason: string };
+  /** With `keepsSession`: the session is over, and this link with it. */
+  readonly expired: undefined;
+}
+
+interface Waiter {
+  resolve(connection: ZooKeeperConnection): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Keeps one connection to one server of an ensemble, and finds another server when it is lost.
+ *
+ * It connects when somebody needs it, and after that stays connected: until it is closed, or its session is over.
+ */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #events = new Emitter<LinkEvents>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #backoff: Backoff;
+  #connection: ZooKeeperConnection | undefined;
+  #ticket: SessionTicket | undefined;
+  #nextServer: number;
+  #isConnecting = false;
+  #isOver = false;
+  #pauseTimer: Timer | undefined;
+  #failure: string | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#nextServer = Math.floor(options.runtime.random() * options.servers.length);
+    this.#backoff = new Backoff(options.runtime, { firstMs: 20, limitMs: 500 });
+  }
+
+  on<Name extends keyof LinkEvents>(
+    name: Name,
+    listener: (event: LinkEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  /** The connection, if there is one that was prepared. */
+  get connection(): ZooKeeperConnection | undefined {
+    return this.#connection;
+  }
+
+  get sessionId(): bigint | undefined {
+    return this.#ticket?.id;
+  }
+
+  /** Closed, or its session is over. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Why the last attempt to connect failed. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Waits for a connection for as long as it takes: bound it. Take the waiter back with `forget`. */
+  ready(): { readonly connection: Promise<ZooKeeperConnection>; forget(): void } {
+    if (this.#connection !== undefined)
+      return { connection: Promise.resolve(this.#connection), forget: () => {} };
+    if (this.#isOver)
+      return {
+        connection: Promise.reject(new SessionExpiredError('the session is over')),
+        forget: () => {},
+      };
+    let waiter: Waiter | undefined;
+    const connection = new Promise<ZooKeeperConnection>((resolve, reject) => {
+      waiter = { resolve, reject };
+      this.#waiters.add(waiter);
+    });
+    this.#connect();
+    return { connection, forget: () => waiter && this.#waiters.delete(waiter) };
+  }
+
+  /** Gives up this connection, if it is still the one in use: what is in flight on it has an unknown outcome. */
+  abandon(connection: ZooKeeperConnection, reason: string): void {
+    connection.destroy(reason);
+  }
+
+  /** @param endSession `false`: what goes with the session stays until its time-out. */
+  close(endSession: boolean): void {
+    this.#isOver = true;
+    this.#pauseTimer?.cancel();
+    this.#events.removeAll();
+    if (endSession) this.#connection?.endSession();
+    else this.#connection?.destroy('it was closed here');
+    this.#connection = undefined;
+    this.#rejectAll(new SessionExpiredError('it was closed here'));
+  }
+
+  #connect(): void {
+    if (this.#isConnecting || this.#isOver || this.#connection !== undefined) return;
+    this.#isConnecting = true;
+    this.#open().then(
+      (connection) => this.#connected(connection),
+      (error: Error) => this.#failed(error),
+    );
+  }
+
+  async #open(): Promise<ZooKeeperConnection> {
+    const { servers, runtime, login, sessionTimeoutMs, connectTimeoutMs } = this.#options;
+    const server = servers[this.#nextServer++ % servers.length] as ZooKeeperServerAddress;
+    const connection = await ZooKeeperConnection.open({
+      runtime,
+      server,
+      login,
+      sessionTimeoutMs,
+      connectTimeoutMs,
+      ticket: this.#ticket,
+    });
+    if (this.#options.keepsSession) this.#ticket = connection.ticket;
+    try {
+      // A session that hangs while it is prepared is ended by its own pings.
+      await this.#options.prepare(connection);
+    } catch (error) {
+      connection.destroy('it could not be prepared');
+      throw error;
+    }
+    return connection;
+  }
+
+  #connected(connection: ZooKeeperConnection): void {
+    this.#isConnecting = false;
+    if (this.#isOver) {
+      connection.destroy('it was closed here');
+      return;
+    }
+    this.#backoff.reset();
+    this.#failure = undefined;
+    this.#connection = connection;
+    connection.onClosed((reason) => this.#lost(connection, reason));
+    if (this.#connection !== connection) return;
+    for (const waiter of this.#waiters) waiter.resolve(connection);
+    this.#waiters.clear();
+    this.#events.emit('ready', connection);
+  }
+
+  #lost(connection: ZooKeeperConnection, reason: string): void {
+    if (this.#connection !== connection || this.#isOver) return;
+    this.#connection = undefined;
+    this.#events.emit('lost', { reason });
+    this.#connect();
+  }
+
+  #failed(error: Error): void {
+    this.#isConnecting = false;
+    if (this.#isOver) return;
+    this.#failure = error.message;
+    if (error instanceof SessionExpiredError && this.#options.keepsSession) {
+      this.#isOver = true;
+      this.#events.emit('expired', undefined);
+      this.#rejectAll(error);
+      return;
+    }
+    const verdict = error instanceof ZooKeeperError ? refusal('connecting', error) : error;
+    // Nothing gets better by itself: whoever waits is told, and whoever comes next tries again.
+    if (verdict instanceof StoreMisconfiguredError) {
+      this.#rejectAll(verdict as TenureError);
+      return;
+    }
+    this.#pauseTimer = this.#options.runtime.setTimer(
+      this.#backoff.nextMs(),
+      () => this.#connect(),
+      { keepsProcessAlive: this.#waiters.size > 0 },
+    );
+  }
+
+  #rejectAll(error: Error): void {
+    for (const waiter of this.#waiters) waiter.reject(error);
+    this.#waiters.clear();
+  }
+}

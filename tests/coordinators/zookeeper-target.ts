@@ -1,0 +1,225 @@
+import type { Coordinator } from '../../src/coordinators/index.js';
+import { groupOf } from '../../src/coordinators/names.js';
+import { ZooKeeperPaths } from '../../src/coordinators/zookeeper/paths.js';
+import { zookeeperPromises } from '../../src/coordinators/zookeeper/promises.js';
+import { decodeState } from '../../src/coordinators/zookeeper/state.js';
+import { ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
+import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
+import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { zookeeperCoordinator } from '../../src/zookeeper.js';
+import { FaultProxy } from '../support/proxy.js';
+import type { ZooKeeperServer } from '../support/servers/index.js';
+
+const smallestTtlMs = 200;
+const largestTtlMs = 60_000;
+/** How long after a moment on the leader's clock it shows: its grain, and a removal that is on its way. */
+const settlingMs = 30;
+
+/** Real coordinators on a real server, each behind a proxy of its own; a namespace per case. */
+export function zookeeperTarget(name: string, server: () => ZooKeeperServer): ConformanceTarget {
+  return {
+    name,
+    promises: zookeeperPromises(smallestTtlMs, largestTtlMs),
+    impossible: {
+      duplicateRequests:
+        'a request belongs to the one connection of its session and is numbered on it: a copy on another connection is no request, and nothing sends it twice on its own',
+    },
+    create: async () => new ZooKeeperSubject(server()),
+  };
+}
+
+/** Does it as somebody who has a connection of their own. */
+export async function asOperator<Value>(
+  server: ZooKeeperServer,
+  act: (connection: ZooKeeperConnection) => Promise<Value>,
+): Promise<Value> {
+  const connection = await ZooKeeperConnection.open({
+    runtime: realRuntime,
+    server,
+    sessionTimeoutMs: 10_000,
+    connectTimeoutMs: 5_000,
+  });
+  try {
+    return await act(connection);
+  } finally {
+    connection.endSession();
+  }
+}
+
+const multi = 14;
+
+/** Whether a piece of bytes, as it was sent, has a request in it that changes something. */
+export function hasMulti(bytes: Buffer): boolean {
+  for (let offset = 0; offset + 12 <= bytes.length; ) {
+    if (bytes.readInt32BE(offset + 8) === multi) return true;
+    offset += 4 + bytes.readInt32BE(offset);
+  }
+  return false;
+}
+
+let namespaceCount = 0;
+
+class ZooKeeperSubject implements ConformanceSubject {
+  readonly ttlMs = 700;
+  readonly timeoutMs = 350;
+  readonly timerSlackMs = 60;
+  readonly runtime = realRuntime;
+  readonly controls: SubjectControls;
+  readonly #server: ZooKeeperServer;
+  readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
+  readonly #paths = new ZooKeeperPaths('', this.#namespace);
+  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  #nameCount = 0;
+  #timerCount = 0;
+
+  constructor(server: ZooKeeperServer) {
+    this.#server = server;
+    this.controls = this.#controls();
+  }
+
+  async connect(): Promise<Coordinator> {
+    const proxy = await FaultProxy.start(this.#server.port);
+    const client = zookeeperCoordinator(`zookeeper://127.0.0.1:${proxy.port}`, {
+      namespace: this.#namespace,
+      runtime: this.#countingRuntime(),
+      connectTimeoutMs: 200,
+      smallestTtlMs,
+      largestTtlMs,
+    });
+    this.#proxies.set(client, proxy);
+    // Connected before the first disturbance, so that this meets requests and not the handshake.
+    await client.read(['warm'], { timeoutMs: 5_000 });
+    return client;
+  }
+
+  newName(): string {
+    this.#nameCount += 1;
+    return `group-${this.#nameCount}/name`;
+  }
+
+  async advance(durationMs: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, durationMs + settlingMs));
+  }
+
+  until<T>(promise: Promise<T>): Promise<T> {
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    for (const [client, proxy] of this.#proxies) {
+      await client.close();
+      await proxy.stop();
+    }
+    const { clockOffsetMs } = this.#server;
+    if (clockOffsetMs !== 0) this.#server.stepClock(-clockOffsetMs);
+  }
+
+  #countingRuntime(): Runtime {
+    return {
+      ...realRuntime,
+      setTimer: (delayMs, callback, options) => {
+        this.#timerCount += 1;
+        let isPending = true;
+        const ended = () => {
+          if (isPending) this.#timerCount -= 1;
+          isPending = false;
+        };
+        const fire = () => {
+          ended();
+          callback();
+        };
+        const timer = realRuntime.setTimer(delayMs, fire, options);
+        const cancel = () => {
+          ended();
+          timer.cancel();
+        };
+        return { cancel };
+      },
+    };
+  }
+
+  #proxyOf(client: Coordinator): FaultProxy {
+    const proxy = this.#proxies.get(client);
+    if (proxy === undefined) throw new Error('this client is not of this subject');
+    return proxy;
+  }
+
+  #controls(): SubjectControls {
+    const server = this.#server;
+    const paths = this.#paths;
+    return {
+      hang: async (client) => {
+        this.#proxyOf(client).up.swallow();
+        this.#proxyOf(client).down.swallow();
+      },
+      cut: async (client) => {
+        this.#proxyOf(client).refuse(true);
+        this.#proxyOf(client).reset();
+      },
+      // A call first reads and then writes: what gets lost is the answer to the write, and all after it.
+      loseReplies: async (client) => {
+        let isWritten = false;
+        this.#proxyOf(client).up.set({
+          kind: 'judge',
+          fateOf: (bytes) => {
+            isWritten ||= hasMulti(bytes);
+            return 'none';
+          },
+        });
+        this.#proxyOf(client).down.set({
+          kind: 'judge',
+          fateOf: () => (isWritten ? 'swallow' : 'none'),
+        });
+      },
+      // And what is held is the write, and all after it.
+      holdRequests: async (client) => {
+        let isWritten = false;
+        this.#proxyOf(client).up.set({
+          kind: 'judge',
+          fateOf: (bytes) => {
+            isWritten ||= hasMulti(bytes);
+            return isWritten ? 'hold' : 'none';
+          },
+        });
+      },
+      flushRequests: async (client) => {
+        this.#proxyOf(client).up.heal();
+        // By its third answer the server has taken in what had reached it before the first question.
+        await asOperator(server, async (connection) => {
+          for (let round = 0; round < 3; round++) await connection.setData('/', Buffer.alloc(0));
+        });
+      },
+      duplicateRequests: async () => {
+        throw new Error('declared impossible');
+      },
+      heal: async (client) => this.#proxyOf(client).heal(),
+      deleteRecord: (name) =>
+        asOperator(server, async (connection) => {
+          const { data, stat } = await connection.getData(paths.name(name));
+          const attempt = decodeState(data, stat.modifiedZxid)?.lease?.attempt ?? '';
+          await connection.delete(paths.lease(name, attempt));
+        }),
+      overwriteRecord: (name, text) =>
+        asOperator(server, async (connection) => {
+          for (const path of [paths.group(groupOf(name)), paths.name(name)])
+            await connection.create({ path, data: Buffer.alloc(0) }).catch(() => {});
+          await connection.setData(paths.name(name), Buffer.from(text));
+        }),
+      foreignText: (name) =>
+        asOperator(server, async (connection) => {
+          const { data, stat } = await connection.getData(paths.name(name));
+          return decodeState(data, stat.modifiedZxid) === undefined ? data.toString() : undefined;
+        }),
+      restartKeepingData: () => server.restart({ keepData: true }),
+      restartLosingData: () => server.restart({ keepData: false }),
+      loseTail: async () => {
+        throw new Error('no promise is made about it');
+      },
+      pendingCount: async () => {
+        const proxies = [...this.#proxies.values()];
+        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
+      },
+      stepClock: async (stepMs) => server.stepClock(stepMs),
+    };
+  }
+}
