@@ -192,6 +192,8 @@ class PostgresSubject implements ConformanceSubject {
   async #untilExecuted(flush: () => void): Promise<void> {
     const before = await this.#sessions();
     flush();
+    // A pooler's sessions do not tell whom they serve.
+    if (this.#options.through !== undefined) return this.advance(40);
     for (let tries = 0; tries < 50; tries += 1) {
       await this.advance(10);
       const now = await this.#sessions();

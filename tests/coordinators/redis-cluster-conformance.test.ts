@@ -20,5 +20,5 @@ registerCoordinatorConformance(
     promises: promisesOf('cluster', 0),
     impossible: impossibleWithFailover,
   }),
-  whereItCan,
+  whereItCan(),
 );

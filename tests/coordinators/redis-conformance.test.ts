@@ -12,5 +12,5 @@ afterAll(() => server.stop());
 
 registerCoordinatorConformance(
   redisTarget('redis', () => singlePlace(server)),
-  whereItCan,
+  whereItCan(),
 );

@@ -17,6 +17,7 @@ export function sentinelPlace(set: RedisSentinels): RedisPlace {
   const killed: RedisServer[] = [];
   let isDisturbed = false;
   return {
+    ttlMs: 1_200,
     ports: set.servers.map(({ port }) => port),
     urlFor: () => set.url,
     options: {},
@@ -52,6 +53,7 @@ export function clusterPlace(cluster: RedisCluster): RedisPlace {
   const killed: RedisServer[] = [];
   let isDisturbed = false;
   return {
+    ttlMs: 1_500,
     ports: cluster.servers.map(({ port }) => port),
     urlFor: () => cluster.url,
     options: {},

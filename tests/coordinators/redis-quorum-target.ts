@@ -56,6 +56,7 @@ class RedisQuorumSubject implements ConformanceSubject {
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
       connectTimeoutMs: 200,
+      nodeTimeoutMs: 240,
       largestTtlMs,
     });
     this.#proxies.set(client, proxies);

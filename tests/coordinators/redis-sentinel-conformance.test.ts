@@ -20,5 +20,5 @@ registerCoordinatorConformance(
     promises: promisesOf('sentinel', 0),
     impossible: impossibleWithFailover,
   }),
-  whereItCan,
+  whereItCan(),
 );

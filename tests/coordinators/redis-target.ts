@@ -1,7 +1,7 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
-import { describe, it, type TestAPI } from 'vitest';
+import { describe, it } from 'vitest';
 import type { Coordinator, CoordinatorPromises } from '../../src/coordinators/index.js';
 import { RedisKeys } from '../../src/coordinators/redis/keys.js';
 import { redisPromises } from '../../src/coordinators/redis/promises.js';
@@ -11,6 +11,7 @@ import {
   type ConformanceTarget,
   conformanceCases,
   type SubjectControls,
+  type TestFramework,
 } from '../../src/testing.js';
 import { type Runtime, realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
@@ -18,6 +19,8 @@ import type { RedisServer } from '../support/servers/index.js';
 
 /** What the conformance suite runs on: one server or several, and what happens to all of their clients at once. */
 export interface RedisPlace {
+  /** Long against what connecting takes there. */
+  readonly ttlMs: number;
   /** Where clients connect; each connection gets a proxy of its own in front of it. */
   readonly ports: readonly number[];
   /** The URL of a client whose proxies listen there, in the order of `ports`. */
@@ -52,24 +55,85 @@ export function redisTarget(
   };
 }
 
-/** Cases that disturb no client but their own run at the same time. */
-export const whereItCan = {
-  describe,
-  it: (title: string, run: () => Promise<void>): unknown => {
-    const disturbsAll = conformanceCases.some(
-      ({ id, needs }) =>
-        title.startsWith(`${id}:`) && needs.some((need) => disturbing.includes(need)),
-    );
-    const test: TestAPI | TestAPI['concurrent'] = disturbsAll ? it : it.concurrent;
-    return test(title, run);
-  },
-};
+/** How many cases wait at the same time. Most of them wait for time to pass, so this is more than there are cores. */
+const atOnceCount = 10;
+const caseTimeoutMs = 60_000;
+
+/** Cases that disturb no client but their own run at the same time; each is a test of its own all the same. */
+export function whereItCan(): TestFramework {
+  const pool = new Pool(atOnceCount);
+  return {
+    describe,
+    it: (title, run) => {
+      if (disturbsAll(title)) {
+        it(title, () => pool.idle().then(run), caseTimeoutMs);
+        return;
+      }
+      const outcome = pool.add(run);
+      it(title, outcome, caseTimeoutMs);
+    },
+  };
+}
 
 const disturbing = ['restartKeepingData', 'restartLosingData', 'loseTail', 'stepClock'];
+
+function disturbsAll(title: string): boolean {
+  return conformanceCases.some(
+    ({ id, needs }) =>
+      title.startsWith(`${id}:`) && needs.some((need) => disturbing.includes(need)),
+  );
+}
+
+/** Runs what it was given once the first of it is waited for, so many at a time. */
+class Pool {
+  readonly #width: number;
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  /** Returns how to wait for its outcome. */
+  add(run: () => Promise<void>): () => Promise<void> {
+    let settle: { resolve(): void; reject(error: unknown): void };
+    const outcome = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    // Whoever waits for it gets to know; until then nobody does.
+    outcome.catch(() => {});
+    this.#waiting.push(() =>
+      run().then(
+        () => settle.resolve(),
+        (error) => settle.reject(error),
+      ),
+    );
+    return () => {
+      this.#start();
+      return outcome;
+    };
+  }
+
+  #start(): void {
+    if (this.#running !== undefined) return;
+    const workers = Array.from({ length: this.#width }, () => this.#work());
+    this.#running = Promise.all(workers).then(() => undefined);
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) await next();
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+}
 
 /** One server. `login`: user and password of the clients under test, as in `user:password@`. */
 export function singlePlace(server: RedisServer, login = ''): RedisPlace {
   return {
+    ttlMs: 1_000,
     ports: [server.port],
     urlFor: ([port]) => `redis://${login}127.0.0.1:${port}`,
     options: {},
@@ -99,9 +163,9 @@ async function loseTail(server: RedisServer, during: () => Promise<void>): Promi
 let namespaceCount = 0;
 
 class RedisSubject implements ConformanceSubject {
-  readonly ttlMs = 600;
-  readonly timeoutMs = 300;
-  readonly timerSlackMs = 150;
+  readonly ttlMs: number;
+  readonly timeoutMs: number;
+  readonly timerSlackMs = 200;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #place: RedisPlace;
@@ -114,6 +178,8 @@ class RedisSubject implements ConformanceSubject {
 
   constructor(place: RedisPlace) {
     this.#place = place;
+    this.ttlMs = place.ttlMs;
+    this.timeoutMs = place.ttlMs / 2;
     this.#admin = place.admin();
     this.#admin.on('error', () => {});
     this.controls = this.#controls();
@@ -131,7 +197,7 @@ class RedisSubject implements ConformanceSubject {
       ...this.#place.options,
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
-      connectTimeoutMs: 200,
+      connectTimeoutMs: 400,
       nodeAddressMap: Object.fromEntries(seen),
     });
     this.#proxies.set(client, proxies);

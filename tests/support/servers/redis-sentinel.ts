@@ -82,11 +82,15 @@ export async function startRedisSentinels(options: SentinelOptions = {}): Promis
     if (best === undefined || votes(best) < 2) throw new Error('the sentinels do not agree');
     return best;
   };
-  const succeeded = async (former: RedisServer): Promise<RedisServer> => {
-    await until('a new master', async () => {
-      const present = await master();
-      return present !== former && (await roleOf(present)) === 'master';
-    });
+  const succeeded = async (former: RedisServer, limitMs?: number): Promise<RedisServer> => {
+    await until(
+      'a new master',
+      async () => {
+        const present = await master();
+        return present !== former && (await roleOf(present)) === 'master';
+      },
+      limitMs,
+    );
     return master();
   };
   return {
@@ -99,8 +103,12 @@ export async function startRedisSentinels(options: SentinelOptions = {}): Promis
     async failover() {
       const former = await master();
       const [sentinel] = sentinels as [Sentinel];
-      await askSentinel(sentinel, options, 'SENTINEL', 'FAILOVER', masterName);
-      return succeeded(former);
+      for (;;) {
+        // One that goes on already is as good; one that finds no replica good enough just now is given up.
+        await askSentinel(sentinel, options, 'SENTINEL', 'FAILOVER', masterName).catch(() => {});
+        const next = await succeeded(former, 4_000).catch(() => undefined);
+        if (next !== undefined) return next;
+      }
     },
     async settled(replicaCount = servers.length - 1) {
       await until('all replicas', async () => hasReplicas(await master(), replicaCount));
@@ -181,7 +189,8 @@ async function isReady(
   replicaCount: number,
   options: SentinelOptions,
 ): Promise<boolean> {
-  const often = ['info-period', 'ping-period', 'ask-period'].flatMap((period) => [period, '100']);
+  // What it knows of a replica is good for three and five of these, and is up to a second old while a master is down.
+  const often = ['info-period', 'ping-period', 'ask-period'].flatMap((period) => [period, '300']);
   const question = ['DEBUG', ...often, 'publish-period'];
   await askSentinel(sentinel, options, 'SENTINEL', ...question, '100');
   await askSentinel(sentinel, options, 'SENTINEL', 'CKQUORUM', masterName);
