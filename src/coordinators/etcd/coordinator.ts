@@ -41,7 +41,6 @@ import {
   checkWithdrawals,
   copies,
 } from '../requests.js';
-import type { Ledger } from '../rules/ledger.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
 import { SnapshotLedger } from '../rules/snapshot.js';
 import { endLease } from './endings.js';
@@ -151,8 +150,8 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#leases = new StoreLeases(this.#client);
     this.#holdings = new Holdings(runtime, (holding) => this.#end(holding));
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
-    this.#waking = new Waking(this.#client, this.#keys, (names, parts, timeoutMs) =>
-      this.#look(names, parts, timeoutMs),
+    this.#waking = new Waking(this.#client, this.#keys, (names, timeoutMs) =>
+      this.#view(names, 'called', this.#client.deadline(timeoutMs)),
     );
     const urls = Array.isArray(given) ? given : String(given);
     const repeated = { namespace, prefix, ...(tls === undefined ? {} : { tls }) };
@@ -271,18 +270,6 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#client.throwIfClosed();
   }
 
-  protected override extend(ledger: Ledger, request: RenewRequest, nowMs: number): RenewResult {
-    const holding = this.#holdings.leaseOf(request.name);
-    const isOver =
-      holding !== undefined &&
-      this.#holdings.isOver(holding) &&
-      holding.holder.equals(request.holder) &&
-      holding.term === request.term;
-    // Its key is there still, and its time is over.
-    if (isOver) endLease(ledger, holding, nowMs);
-    return super.extend(ledger, request, nowMs);
-  }
-
   protected async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
     const { operation, scope, timeoutMs } = step;
     const deadline = this.#client.deadline(timeoutMs);
@@ -336,6 +323,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       const { wallMs } = view.facts;
       const ledger = new SnapshotLedger(snapshotsOf(view), { wallMs });
       closeOverdue(ledger, view);
+      this.#endOver(ledger, view);
       const answer = execute(ledger, view);
       const changes = ledger.changes();
       if (changes.size === 0 || isReading(operation)) return finish(answer, view.revision, view);
@@ -372,6 +360,16 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
         } else if (!(await this.#mayLookAgain(error, operation, deadline))) throw error;
       }
       await this.#pause(round, operation, deadline);
+    }
+  }
+
+  /** What this coordinator knows to be over is so for its own calls, be its key there still. */
+  #endOver(ledger: SnapshotLedger, { names, facts }: View): void {
+    for (const view of names.values()) {
+      const holding = this.#holdings.lastLeaseOf(view.name);
+      const isOurs = leaderOf(view)?.kv.lease === holding?.leaseId;
+      if (holding !== undefined && isOurs && this.#holdings.isOver(holding))
+        endLease(ledger, holding, facts.wallMs);
     }
   }
 
@@ -463,10 +461,6 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       const isOurs = leader?.kv.lease === holding.leaseId || holding.leaseId === '';
       if (isOurs) endLease(ledger, holding, view.facts.wallMs);
     });
-  }
-
-  async #look(names: readonly string[], operation: string, timeoutMs: number): Promise<View> {
-    return this.#view(names, operation, this.#client.deadline(timeoutMs));
   }
 
   async #inSteps<Request, Answer>(

@@ -49,6 +49,8 @@ export class Holdings {
   readonly #runtime: Runtime;
   readonly #end: (holding: Holding) => Promise<void>;
   readonly #byId = new Map<string, Holding>();
+  /** Those whose end is on its way to the store. */
+  readonly #ending = new Map<string, Holding>();
   #timer: Timer | undefined;
   #dueInMs = Number.POSITIVE_INFINITY;
   #armedAt: Instant | undefined;
@@ -76,6 +78,12 @@ export class Holdings {
 
   leaseOf(name: string): HeldLease | undefined {
     return this.#byId.get(idOf({ kind: 'lease', name, key: '' })) as HeldLease | undefined;
+  }
+
+  /** Also one that is being ended. */
+  lastLeaseOf(name: string): HeldLease | undefined {
+    const ending = this.#ending.get(idOf({ kind: 'lease', name, key: '' }));
+    return this.leaseOf(name) ?? (ending as HeldLease | undefined);
   }
 
   isOver({ from, lifeMs }: Holding): boolean {
@@ -116,7 +124,12 @@ export class Holdings {
         continue;
       }
       this.#byId.delete(id);
-      this.#end(holding).catch(() => this.#retry(id, holding));
+      this.#ending.set(id, holding);
+      this.#end(holding)
+        .catch(() => this.#retry(id, holding))
+        .finally(() => {
+          if (this.#ending.get(id) === holding) this.#ending.delete(id);
+        });
     }
   }
 

@@ -105,16 +105,22 @@ export class Renewals {
       value: write({ atMs }),
       lease: leaseId,
     };
+    const compares = some.map(({ holding: { key, modRevision: mod } }) => ({
+      range: { key },
+      mod,
+    }));
     const gets = some.map(({ holding }) => get({ key: holding.key }));
     try {
-      const { found } = await this.#client.txn([], [note, ...gets], 'renew', deadline, true);
-      return some.flatMap(({ request, holding }, index) => {
-        const kv = found[index]?.[0];
-        const isThere = kv?.modRevision === holding.modRevision && kv.lease === leaseId;
-        if (!isThere) return [];
-        this.#holdings.extend(holding);
-        return [request];
-      });
+      const reply = await this.#client.txn(compares, [note], 'renew', deadline, true, gets);
+      if (reply.succeeded) {
+        for (const { holding } of some) this.#holdings.extend(holding);
+        return some.map(({ request }) => request);
+      }
+      const unchanged = some.filter(
+        ({ holding }, index) => reply.found[index]?.[0]?.modRevision === holding.modRevision,
+      );
+      // Less each time: at least one of them was not as it should be.
+      return await this.#confirm(unchanged.slice(0, some.length - 1), deadline);
     } catch (error) {
       if (!(error instanceof LeaseNotFound)) throw error;
       this.#leases.forget(leaseId);

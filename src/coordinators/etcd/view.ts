@@ -130,7 +130,9 @@ export function recordOf(view: NameView, facts: Facts): StoredRecord | undefined
 function leaseOf({ kv, value }: Queued, facts: Facts): StoredLease {
   if (value?.state !== 'leads') return foreignLease(kv, facts);
   const { holder, attempt, ttlMs, grantedAtMs, graceMs, metadata, revocation, offset } = value;
-  const renewedAtMs = Math.max(value.renewedAtMs, facts.sessions.get(kv.lease) ?? 0);
+  // A revoked lease is extended no more, be it that others are on the same store lease.
+  const notedAtMs = revocation === undefined ? facts.sessions.get(kv.lease) : undefined;
+  const renewedAtMs = Math.max(value.renewedAtMs, notedAtMs ?? 0);
   const term = kv.createRevision + offset;
   const deadlineMs = facts.wallMs + remaining(ttlMs, renewedAtMs, facts.wallMs);
   const times = { ttlMs, deadlineMs, grantedAtMs, renewedAtMs };

@@ -1,27 +1,291 @@
-import type { EtcdClient } from '../../drivers/etcd/index.js';
+import {
+  type EtcdClient,
+  type EtcdEvent,
+  EtcdWatch,
+  type KeyRange,
+} from '../../drivers/etcd/index.js';
 import type { Unsubscribe } from '../../events/index.js';
+import type { Timer } from '../../time/index.js';
 import type { Call, EnrollRequest, EnrollResult, WithdrawRequest } from '../candidates.js';
 import type { Holder } from '../holder.js';
+import { groupOf } from '../names.js';
 import type { EtcdKeys } from './keys.js';
 import type { View } from './reader.js';
+import { type CallTo, judge, type Outlook } from './turn.js';
+import { afterValue } from './values.js';
 
+type Wake = (name: string | undefined) => void;
+type Called = (call: Call) => void;
+type Look = (names: readonly string[], timeoutMs: number) => Promise<View>;
+
+/** One holder that waits for one name. */
+interface Wait {
+  readonly name: string;
+  readonly holder: Holder;
+  position: number | undefined;
+  outlook: Outlook | undefined;
+}
+
+const groupParts = ['held', 'after', 'suspended'] as const;
+const lookMs = 2_000;
+/** Ranges that are wanted at nearly the same time are asked for together. */
+const gatheringMs = 5;
+const shortestPauseMs = 50;
+const longestPauseMs = 2_000;
+
+/**
+ * Who is to be told of what. One watch carries all of it: of the groups that are watched, and for each name that is waited
+ * for of the few keys that matter to whoever waits. What it says only wakes; before anybody is called the store is asked.
+ */
 export class Waking {
-  constructor(
-    readonly client: EtcdClient,
-    readonly keys: EtcdKeys,
-    readonly look: (
-      names: readonly string[],
-      operation: string,
-      timeoutMs: number,
-    ) => Promise<View>,
-  ) {}
-  watch(_group: string, _wake: (name: string | undefined) => void): Unsubscribe {
-    return () => {};
+  readonly #client: EtcdClient;
+  readonly #keys: EtcdKeys;
+  readonly #look: Look;
+  readonly #groups = new Set<{ readonly group: string; readonly wake: Wake }>();
+  readonly #listeners = new Set<{ readonly holder: Holder; readonly called: Called }>();
+  readonly #waits = new Map<string, Wait>();
+  /** Names that are being looked at, and whether something happened to them meanwhile. */
+  readonly #looking = new Map<string, boolean>();
+  #watch: EtcdWatch | undefined;
+  #watched = '';
+  #timer: Timer | undefined;
+  #pauseMs = shortestPauseMs;
+  /** Everything up to here was heard, as far as it was watched. */
+  #heard: number | undefined;
+  #isBroken = false;
+  #isClosed = false;
+
+  constructor(client: EtcdClient, keys: EtcdKeys, look: Look) {
+    this.#client = client;
+    this.#keys = keys;
+    this.#look = look;
   }
-  onCalled(_holder: Holder, _called: (call: Call) => void): Unsubscribe {
-    return () => {};
+
+  watch(group: string, wake: Wake): Unsubscribe {
+    return this.#add(this.#groups, { group, wake });
   }
-  enrolled(_requests: readonly EnrollRequest[], _results: readonly EnrollResult[]): void {}
-  withdrawn(_requests: readonly WithdrawRequest[]): void {}
-  close(): void {}
+
+  onCalled(holder: Holder, called: Called): Unsubscribe {
+    return this.#add(this.#listeners, { holder, called });
+  }
+
+  /** These have been entered or refreshed just now. */
+  enrolled(requests: readonly EnrollRequest[], results: readonly EnrollResult[]): void {
+    const unclear = new Set<string>();
+    for (const [index, { name, holder, standing }] of requests.entries()) {
+      const result = results[index];
+      if (standing !== 'waiting' || result === undefined) {
+        this.#waits.delete(idOf(name, holder));
+        continue;
+      }
+      const { position } = result;
+      const before = this.#waits.get(idOf(name, holder));
+      const isClear = before?.outlook !== undefined && before.position === position;
+      const wait = before ?? { name, holder, position, outlook: undefined };
+      wait.position = position;
+      this.#waits.set(idOf(name, holder), wait);
+      // A leader of another program has a key of its own to watch.
+      if (!isClear || wait.outlook?.isForeign) unclear.add(name);
+    }
+    for (const name of unclear) this.#reconsider(name, false);
+    this.#gather();
+  }
+
+  withdrawn(requests: readonly WithdrawRequest[]): void {
+    for (const { name, holder } of requests) this.#waits.delete(idOf(name, holder));
+    this.#gather();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#watch?.stop();
+    this.#groups.clear();
+    this.#listeners.clear();
+    this.#waits.clear();
+  }
+
+  #add<Listener>(listeners: Set<Listener>, listener: Listener): Unsubscribe {
+    listeners.add(listener);
+    this.#lookAtAll();
+    this.#gather();
+    return () => {
+      listeners.delete(listener);
+      this.#gather();
+    };
+  }
+
+  /** Waits that nobody listened for were not looked at. */
+  #lookAtAll(): void {
+    for (const { name, outlook } of this.#waits.values())
+      if (outlook === undefined) this.#reconsider(name, false);
+  }
+
+  #isListenedFor({ holder }: Wait): boolean {
+    return [...this.#listeners].some((listener) => listener.holder.equals(holder));
+  }
+
+  #ranges(): KeyRange[] {
+    const byKey = new Map<string, KeyRange>();
+    const add = (range: KeyRange) => byKey.set(`${range.key} ${range.end ?? ''}`, range);
+    for (const { group } of this.#groups)
+      for (const part of groupParts) add(this.#keys.partOfGroup(part, group));
+    for (const wait of this.#waits.values()) {
+      if (wait.outlook === undefined || !this.#isListenedFor(wait)) continue;
+      for (const key of wait.outlook.watched) add({ key });
+    }
+    return [...byKey.keys()].sort().map((id) => byKey.get(id) as KeyRange);
+  }
+
+  #gather(): void {
+    if (this.#isClosed || this.#isBroken) return;
+    this.#timer ??= this.#client.runtime.setTimer(
+      gatheringMs,
+      () => {
+        this.#timer = undefined;
+        this.#follow();
+      },
+      { keepsProcessAlive: false },
+    );
+  }
+
+  /** Watches what is wanted now, from where the last watch was. */
+  #follow(): void {
+    const ranges = this.#ranges();
+    const wanted = JSON.stringify(ranges);
+    if (wanted === this.#watched && this.#watch !== undefined) return;
+    this.#watch?.stop();
+    this.#watch = undefined;
+    this.#watched = wanted;
+    if (ranges.length === 0) {
+      this.#heard = undefined;
+      return;
+    }
+    const watch = new EtcdWatch({
+      client: this.#client,
+      ranges,
+      startRevision: this.#heard === undefined ? undefined : this.#heard + 1,
+      onReady: (revision) => this.#ready(revision),
+      onEvents: (events, revision) => this.#heed(events, revision),
+      onEnd: (compactedAt) => this.#broken(watch, compactedAt),
+    });
+    this.#watch = watch;
+  }
+
+  #ready(revision: number): void {
+    this.#heard ??= revision;
+    this.#pauseMs = shortestPauseMs;
+    if (!this.#isBroken) return;
+    this.#isBroken = false;
+    this.#wakeAll();
+    this.#gather();
+  }
+
+  #broken(watch: EtcdWatch, compactedAt: number | undefined): void {
+    if (this.#isClosed || watch !== this.#watch) return;
+    this.#watch = undefined;
+    this.#isBroken = true;
+    // What lies before that is not kept any more: all is looked at anew.
+    if (compactedAt !== undefined) this.#heard = undefined;
+    this.#timer?.cancel();
+    const pauseMs = this.#pauseMs * (0.5 + this.#client.runtime.random() / 2);
+    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+    this.#timer = this.#client.runtime.setTimer(
+      pauseMs,
+      () => {
+        this.#timer = undefined;
+        this.#follow();
+      },
+      { keepsProcessAlive: false },
+    );
+  }
+
+  #wakeAll(): void {
+    for (const { wake } of [...this.#groups]) wake(undefined);
+    for (const { called } of [...this.#listeners]) called({ name: undefined, position: 0 });
+    for (const wait of this.#waits.values()) wait.outlook = undefined;
+    this.#lookAtAll();
+  }
+
+  #heed(events: readonly EtcdEvent[], revision: number): void {
+    this.#heard = Math.max(this.#heard ?? 0, revision);
+    const woken = new Set<string>();
+    const reconsidered = new Set<string>();
+    for (const event of events) {
+      const { key } = event.keyValue;
+      for (const part of groupParts) {
+        const name = this.#keys.nameIn(part, key);
+        if (name !== undefined && isNews(part, event)) woken.add(name);
+      }
+      for (const wait of this.#waits.values())
+        if (wait.outlook?.watched.has(key) && concerns(wait, event)) reconsidered.add(wait.name);
+    }
+    for (const name of woken) this.#wake(name);
+    for (const name of reconsidered) this.#reconsider(name, true);
+  }
+
+  #wake(name: string): void {
+    const nameGroup = groupOf(name);
+    for (const { group, wake } of [...this.#groups]) if (group === nameGroup) wake(name);
+  }
+
+  /** Looks at the name: what is to be watched from now on, and if something happened, who is called. */
+  #reconsider(name: string, mayCall: boolean): void {
+    const isWanted = [...this.#waits.values()].some(
+      (wait) => wait.name === name && this.#isListenedFor(wait),
+    );
+    if (!isWanted || this.#isClosed) return;
+    const isLooking = this.#looking.has(name);
+    this.#looking.set(name, (this.#looking.get(name) ?? false) || mayCall);
+    if (isLooking) return;
+    this.#reconsiderNow(name).catch(() => {
+      // A refresh of the entry looks again.
+      this.#looking.delete(name);
+      for (const wait of this.#waits.values()) if (wait.name === name) wait.outlook = undefined;
+    });
+  }
+
+  async #reconsiderNow(name: string): Promise<void> {
+    for (;;) {
+      const mayCall = this.#looking.get(name) ?? false;
+      this.#looking.set(name, false);
+      const view = await this.#look([name], lookMs);
+      if (this.#isClosed) return;
+      const waits = [...this.#waits.values()].filter((wait) => wait.name === name);
+      const calls: CallTo[] = [];
+      for (const wait of waits) {
+        const { outlook, call } = judge(view, name, wait.holder, this.#keys);
+        wait.outlook = outlook;
+        if (call !== undefined) calls.push(call);
+      }
+      // What is watched from now on is to be heard from this look on.
+      this.#heard = Math.min(this.#heard ?? view.revision, view.revision);
+      this.#gather();
+      if (mayCall) for (const call of calls) this.#call(call);
+      if (this.#looking.get(name) !== true) break;
+    }
+    this.#looking.delete(name);
+  }
+
+  #call({ holder, call }: CallTo): void {
+    for (const listener of [...this.#listeners])
+      if (listener.holder.equals(holder)) listener.called(call);
+  }
+}
+
+function idOf(name: string, holder: Holder): string {
+  return `${holder.wire} ${name}`;
+}
+
+/** Whether whoever watches the group is to know of it. */
+function isNews(part: (typeof groupParts)[number], { kind }: EtcdEvent): boolean {
+  // What is reserved or delayed is told by the end of the lease before it.
+  return kind === 'delete' || part !== 'after';
+}
+
+/** A name is not free because something was put there, unless that is a reservation for who waits. */
+function concerns(wait: Wait, { kind, keyValue }: EtcdEvent): boolean {
+  if (kind === 'delete') return true;
+  const value = afterValue(keyValue.value, keyValue.modRevision);
+  return value?.startedAtMs !== undefined && value.to === wait.holder.id;
 }

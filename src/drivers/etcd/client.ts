@@ -132,16 +132,17 @@ export class EtcdClient {
     return this.#noteRevision(txnReply(raw), known);
   }
 
-  /** Writes if all comparisons hold. */
+  /** Executes `operations` if all comparisons hold, else `otherwise`. */
   async txn(
     compares: readonly EtcdCompare[],
     operations: readonly EtcdOperation[],
     what: string,
     deadline: Deadline,
     isRepeatable = false,
+    otherwise: readonly EtcdOperation[] = [],
   ): Promise<TxnReply> {
     const known = this.#highestRevision;
-    const body = txnBody(compares, operations);
+    const body = txnBody(compares, operations, otherwise);
     const raw = await this.call({ path: '/v3/kv/txn', body, what, deadline, isRepeatable });
     return this.#noteRevision(txnReply(raw), known);
   }

@@ -60,6 +60,7 @@ export const watchFields = rangeFields;
 export function txnBody(
   compares: readonly EtcdCompare[],
   operations: readonly EtcdOperation[],
+  otherwise: readonly EtcdOperation[] = [],
 ): string {
   return JSON.stringify({
     compare: compares.map((compare) => ({
@@ -69,6 +70,7 @@ export function txnBody(
       mod_revision: String('mod' in compare ? compare.mod : compare.modBelow),
     })),
     success: operations.map(operationFields),
+    failure: otherwise.map(operationFields),
   });
 }
 

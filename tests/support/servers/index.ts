@@ -21,3 +21,4 @@ export {
   type ZooKeeperOptions,
   type ZooKeeperServer,
 } from './zookeeper.js';
+export { type RedisQuorumServers, startRedisQuorum } from './redis-quorum.js';

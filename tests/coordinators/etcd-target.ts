@@ -1,0 +1,194 @@
+import { EtcdKeys } from '../../src/coordinators/etcd/keys.js';
+import { etcdPromises } from '../../src/coordinators/etcd/promises.js';
+import type { Coordinator } from '../../src/coordinators/index.js';
+import { EtcdClient, etcdLocation } from '../../src/drivers/etcd/index.js';
+import { etcdCoordinator } from '../../src/etcd.js';
+import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
+import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { FaultProxy } from '../support/proxy.js';
+import type { EtcdCluster } from '../support/servers/index.js';
+
+/** Real coordinators on a real member, each behind a proxy of its own; a namespace per case. */
+export function etcdTarget(
+  cluster: () => EtcdCluster,
+  impossible: ConformanceTarget['impossible'] = {},
+): ConformanceTarget {
+  return {
+    name: 'etcd',
+    promises: etcdPromises,
+    impossible: {
+      stepClock:
+        'etcd is written in Go, which asks the kernel for the time: no clock of its own can be put under it, and leases follow its monotonic one',
+      loseTail:
+        'a member answers only after a majority has written to disk; what a restored snapshot does is shown by a test of its own',
+      restartLosingData:
+        'a new cluster begins with revision 1: no term survives that, and none is said to',
+      ...impossible,
+    },
+    create: async () => new EtcdSubject(cluster()),
+  };
+}
+
+let namespaceCount = 0;
+
+class EtcdSubject implements ConformanceSubject {
+  readonly ttlMs = 2_000;
+  readonly timeoutMs = 1_000;
+  readonly timerSlackMs = 100;
+  readonly runtime = realRuntime;
+  readonly controls: SubjectControls;
+  readonly #cluster: EtcdCluster;
+  readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
+  readonly #keys = new EtcdKeys('', this.#namespace);
+  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  readonly #admin: EtcdClient;
+  #nameCount = 0;
+  #timerCount = 0;
+
+  constructor(cluster: EtcdCluster) {
+    this.#cluster = cluster;
+    const location = etcdLocation(cluster.url, undefined);
+    this.#admin = new EtcdClient({ what: 'the operator', location, runtime: realRuntime });
+    this.controls = this.#controls();
+  }
+
+  async connect(): Promise<Coordinator> {
+    const proxy = await FaultProxy.start(this.#cluster.members[0]?.port ?? 0);
+    const client = etcdCoordinator(`etcd://127.0.0.1:${proxy.port}`, {
+      namespace: this.#namespace,
+      runtime: this.#countingRuntime(),
+    });
+    this.#proxies.set(client, proxy);
+    // Connected before the first disturbance, so that this meets requests and not the first look.
+    await client.read(['warm'], { timeoutMs: 5_000 });
+    return client;
+  }
+
+  newName(): string {
+    this.#nameCount += 1;
+    return `group-${this.#nameCount}/name`;
+  }
+
+  /** A coordinator ends what was not renewed, and that takes it a few round trips. */
+  async advance(durationMs: number): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, durationMs + endingMs));
+  }
+
+  until<T>(promise: Promise<T>): Promise<T> {
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    for (const [client, proxy] of this.#proxies) {
+      await client.close();
+      await proxy.stop();
+    }
+    this.#admin.close();
+  }
+
+  #countingRuntime(): Runtime {
+    return {
+      ...realRuntime,
+      setTimer: (delayMs, callback, options) => {
+        this.#timerCount += 1;
+        let isPending = true;
+        const ended = () => {
+          if (isPending) this.#timerCount -= 1;
+          isPending = false;
+        };
+        const timer = realRuntime.setTimer(
+          delayMs,
+          () => {
+            ended();
+            callback();
+          },
+          options,
+        );
+        return {
+          cancel: () => {
+            ended();
+            timer.cancel();
+          },
+        };
+      },
+    };
+  }
+
+  #proxyOf(client: Coordinator): FaultProxy {
+    const proxy = this.#proxies.get(client);
+    if (proxy === undefined) throw new Error('this client is not of this subject');
+    return proxy;
+  }
+
+  async #queue(name: string) {
+    const range = this.#keys.queue(name);
+    const deadline = this.#admin.deadline(5_000);
+    const { found } = await this.#admin.read([{ kind: 'get', range }], 'a look', deadline);
+    return found[0] ?? [];
+  }
+
+  #controls(): SubjectControls {
+    return {
+      hang: async (client) => {
+        this.#proxyOf(client).up.swallow();
+        this.#proxyOf(client).down.swallow();
+      },
+      cut: async (client) => {
+        this.#proxyOf(client).refuse(true);
+        this.#proxyOf(client).reset();
+      },
+      loseReplies: async (client) => this.#loseReplies(client),
+      holdRequests: async (client) => this.#proxyOf(client).up.hold(),
+      flushRequests: async (client) => {
+        this.#proxyOf(client).up.heal();
+        await this.#queue('warm');
+        await this.#queue('warm');
+      },
+      duplicateRequests: (client) => this.#proxyOf(client).duplicate(),
+      heal: async (client) => this.#proxyOf(client).heal(),
+      deleteRecord: async (name) => {
+        const range = this.#keys.queue(name);
+        const deadline = this.#admin.deadline(5_000);
+        await this.#admin.txn([], [{ kind: 'delete', range }], 'a deletion', deadline);
+      },
+      overwriteRecord: async (name, text) => {
+        const [leader] = await this.#queue(name);
+        const key = leader?.key ?? `${this.#keys.election(name)}/foreign`;
+        const deadline = this.#admin.deadline(5_000);
+        const put = { kind: 'put', key, value: text, lease: '0' } as const;
+        await this.#admin.txn([], [put], 'a text', deadline);
+      },
+      foreignText: async (name) =>
+        (await this.#queue(name)).find(({ lease }) => lease === '0')?.value,
+      restartKeepingData: async () => this.#cluster.members[0]?.restart({ keepData: true }),
+      pendingCount: async () => {
+        const proxies = [...this.#proxies.values()];
+        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
+      },
+      stepClock: impossible,
+      loseTail: impossible,
+      restartLosingData: impossible,
+    };
+  }
+
+  /** Reads are answered, so that a call gets as far as its write: the answer to that is lost. */
+  async #loseReplies(client: Coordinator): Promise<void> {
+    const proxy = this.#proxyOf(client);
+    let isLosing = false;
+    proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => {
+        if (bytes.includes('request_put') || bytes.includes('request_delete_range'))
+          isLosing = true;
+        return 'none';
+      },
+    });
+    proxy.down.set({ kind: 'judge', fateOf: () => (isLosing ? 'swallow' : 'none') });
+  }
+}
+
+const endingMs = 150;
+
+async function impossible(): Promise<never> {
+  throw new Error('declared impossible');
+}
