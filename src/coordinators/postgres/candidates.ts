@@ -17,9 +17,12 @@ import type { LeaseStore } from './store.js';
 /** Who waits for which name, and who else is there. */
 export class PostgresCandidates {
   readonly #store: LeaseStore;
+  readonly #shown: (name: string) => void;
 
-  constructor(store: LeaseStore) {
+  /** `shown` hears of names of which the caller is shown that something stands there. */
+  constructor(store: LeaseStore, shown: (name: string) => void) {
     this.#store = store;
+    this.#shown = shown;
   }
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
@@ -36,11 +39,11 @@ export class PostgresCandidates {
       checked.map(({ metadata }) => metadata ?? null),
     ];
     const answer = await this.#store.write<EnrollAnswer>('enroll', values, timeoutMs);
-    return answer.answers.map(([position, seen, duplicate]) => ({
-      position: position ?? undefined,
-      current: parseOwnSeen(seen),
-      duplicate,
-    }));
+    return answer.answers.map(([position, seen, duplicate]) => {
+      const current = parseOwnSeen(seen);
+      if (current !== undefined) this.#shown(current.name);
+      return { position: position ?? undefined, current, duplicate };
+    });
   }
 
   async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {

@@ -143,8 +143,9 @@ class DatabaseCoordinator implements PostgresCoordinator {
     this.#leases = new PostgresLeases(store, this.promises, {
       corrupt: (name, detail) => this.#events.emit('corrupt', { name, detail }),
       repaired: (name) => this.#events.emit('repaired', { name }),
+      shown: (name) => this.#waking.note(name),
     });
-    this.#candidates = new PostgresCandidates(store);
+    this.#candidates = new PostgresCandidates(store, (name) => this.#waking.note(name));
     this.#acts = new PostgresActs(store);
     this.#documents = new PostgresDocuments(store);
     this.#waking = new Waking(store, { url, runtime, connectTimeoutMs }, (message) =>

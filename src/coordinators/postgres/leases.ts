@@ -71,7 +71,10 @@ export class PostgresLeases {
   #answer(name: string, answer: GrantAnswer): AcquireResult {
     if (answer[0] === 'granted') return { outcome: 'granted', term: answer[1] };
     const current = answer[0] === 'held' ? parseObstacle(answer[1]) : undefined;
-    if (current !== undefined) return { outcome: 'held', current };
+    if (current !== undefined) {
+      this.#events.shown(name);
+      return { outcome: 'held', current };
+    }
     const detail = foreignDetail(name);
     this.#events.corrupt(name, detail);
     return { outcome: 'corrupt', detail };
@@ -139,7 +142,9 @@ export class PostgresLeases {
     return answer.answers.map((seen, index) => {
       const record = parseSeen(seen);
       if (record === undefined) throw new RecordCorruptError(foreignDetail(checked[index] ?? ''));
-      return record === 'free' ? undefined : record;
+      if (record === 'free') return undefined;
+      this.#events.shown(record.name);
+      return record;
     });
   }
 
@@ -152,6 +157,7 @@ export class PostgresLeases {
       if (record === undefined) this.#events.corrupt(seen?.name ?? '', 'a row that is no lease');
       else if (record !== 'free') records.push(record);
     }
+    for (const { name } of records) this.#events.shown(name);
     return records.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 }
@@ -160,6 +166,8 @@ export class PostgresLeases {
 export interface LeaseReports {
   corrupt(name: string, detail: string): void;
   repaired(name: string): void;
+  /** The caller is shown that something stands there. */
+  shown(name: string): void;
 }
 
 interface AcquireAnswer extends Answer {

@@ -19,6 +19,8 @@ export interface NewsAnswer extends Answer {
   readonly waits: readonly (readonly [
     digest: string,
     name: string,
+    callCount: number,
+    calledPosition: number | null,
     position: number | null,
     endsInMs: number | null,
   ])[];
@@ -29,9 +31,9 @@ export class NewsReader {
   readonly watches = new Set<Watch>();
   readonly waiters = new Set<Waiter>();
   /** What stood under each name of a group at the last look; a group that was not looked at yet is not here. */
-  readonly #groups = new Map<string, ReadonlyMap<string, string>>();
-  /** By digest, the names that a waiter may have and knows of; one that was not looked at yet is not here. */
-  readonly #known = new Map<string, Set<string>>();
+  readonly #groups = new Map<string, Map<string, string>>();
+  /** By digest and name, what was seen at the last look; a digest that was not looked for yet is not here. */
+  readonly #waits = new Map<string, Map<string, Wait>>();
 
   get isIdle(): boolean {
     return this.watches.size === 0 && this.waiters.size === 0;
@@ -48,14 +50,24 @@ export class NewsReader {
   /** Nothing that was seen counts any more: anything may have happened. */
   forget(): void {
     this.#groups.clear();
-    this.#known.clear();
+    this.#waits.clear();
+  }
+
+  /**
+   * The caller was shown that something stands under a name. If nobody knew of it, and it is gone at the next look, that is
+   * a change for whoever watches.
+   */
+  note(name: string): void {
+    const known = this.#groups.get(groupOf(name));
+    if (known?.has(name) === false) known.set(name, shown);
   }
 
   /** A notification came: that a name changed, and who is called. */
   hear(name: string, called: readonly string[]): void {
     this.#wake(groupOf(name), name);
     for (const [position, digest] of called.entries()) {
-      this.#known.get(digest)?.add(name);
+      const wait = this.#waits.get(digest)?.get(name);
+      if (wait !== undefined) wait.callCount += 1;
       this.#call(digest, { name, position });
     }
   }
@@ -70,7 +82,7 @@ export class NewsReader {
   read(answer: NewsAnswer, groups: readonly string[], digests: readonly string[]): number {
     this.#readGroups(answer, groups);
     this.#readWaits(answer, digests);
-    const ends = [...answer.names.map((one) => one[2]), ...answer.waits.map((one) => one[3])];
+    const ends = [...answer.names.map((one) => one[2]), ...answer.waits.map((one) => one[5])];
     return Math.min(...ends.map((endsInMs) => endsInMs ?? Number.POSITIVE_INFINITY));
   }
 
@@ -85,16 +97,20 @@ export class NewsReader {
     }
   }
 
-  /** Called once for each time that a name may be had. */
   #readWaits({ waits }: NewsAnswer, digests: readonly string[]): void {
     for (const digest of digests) {
-      const before = this.#known.get(digest);
-      const own = waits.filter((one) => one[0] === digest && one[2] !== null);
-      this.#known.set(digest, new Set(own.map((one) => one[1])));
+      const before = this.#waits.get(digest);
+      const own = waits.filter((one) => one[0] === digest);
+      const now = own.map(([, name, callCount, , position]): [string, Wait] => [
+        name,
+        { callCount, mayHave: position !== null },
+      ]);
+      this.#waits.set(digest, new Map(now));
       if (before === undefined) this.#call(digest, anything);
-      for (const [, name, position] of own)
-        if (before?.has(name) === false && position !== null && position < calledCount)
-          this.#call(digest, { name, position });
+      for (const wait of own) {
+        const position = positionOfCall(before?.get(wait[1]), wait);
+        if (position !== undefined) this.#call(digest, { name: wait[1], position });
+      }
     }
   }
 
@@ -121,9 +137,32 @@ export class NewsReader {
 /** After a reconnect, and at the first look. */
 const anything: Call = { name: undefined, position: 0 };
 
+/** What is known of a name that somebody waits for. */
+interface Wait {
+  callCount: number;
+  readonly mayHave: boolean;
+}
+
+/** Whether a look finds a call: it was called since, or may have the name now and could not before. */
+function positionOfCall(
+  before: Wait | undefined,
+  [, , callCount, calledPosition, position]: NewsAnswer['waits'][number],
+): number | undefined {
+  // Seen for the first time: its enrollment has told what stood there.
+  if (before === undefined) return undefined;
+  if (callCount > before.callCount && calledPosition !== null) return calledPosition;
+  const isNew = position !== null && !before.mayHave;
+  return isNew && position < calledCount ? position : undefined;
+}
+
+/** Stands for something that somebody was shown, and no look has seen. */
+const shown = '';
+
 /** Names under which something else stands now, or nothing any more. */
 function changes(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
-  const changed = [...now].filter(([name, mark]) => before.get(name) !== mark);
+  const changed = [...now].filter(
+    ([name, mark]) => before.get(name) !== mark && before.get(name) !== shown,
+  );
   const gone = [...before.keys()].filter((name) => !now.has(name));
   return [...changed.map(([name]) => name), ...gone];
 }

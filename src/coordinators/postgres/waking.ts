@@ -59,6 +59,11 @@ export class Waking {
     return this.#add(this.#reader.waiters, { holder, called: isolated(called) });
   }
 
+  /** See {@link NewsReader.note}. */
+  note(name: string): void {
+    this.#reader.note(name);
+  }
+
   #add<Listener>(listeners: Set<Listener>, listener: Listener): Unsubscribe {
     listeners.add(listener);
     this.#begin();

@@ -119,14 +119,17 @@ export class PostgresListener {
     const { runtime } = this.#options;
     const trial = `tenure_trial_${runtime.randomHex(16)}`;
     const hearing = new AbortController();
+    let isHeard = false;
+    link.onEnd(() => hearing.abort());
     link.onNotification(({ channel }) => {
-      if (channel === trial) hearing.abort();
+      isHeard ||= channel === trial;
+      if (isHeard) hearing.abort();
     });
     await link.query(`LISTEN ${trial}`, [], this.#deadlineMs());
     await this.#hearing.notify(trial);
     await sleep(runtime, trialMs, hearing.signal);
     await link.query(`UNLISTEN ${trial}`, [], this.#deadlineMs());
-    return hearing.signal.aborted;
+    return isHeard;
   }
 
   #deadlineMs(): number {

@@ -209,7 +209,7 @@ function parentOf(entry: string): number | undefined {
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivilegedAccount(): Account | undefined {
+export function unprivilegedAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   for (const name of ['postgres', 'nobody']) {

@@ -56,8 +56,9 @@ END`,
  *
  * In: groups; digests of holders that wait.
  * Out: \`names\`: for each name of the groups that is not free \`[name, what stands there, ms until that ends]\`, where a
- * renewal changes nothing but the last. \`waits\`: for each name that one of the holders waits for \`[digest, name, place
- * among those who may have it or null, ms until that may change]\`.
+ * renewal changes nothing but the last. \`waits\`: for each name that one of the holders waits for \`[digest, name,
+ * how often it was called to it, its place then, its place now among those who may have it or null, ms until that may
+ * change]\`.
  */
 function news(schema: string): string {
   const endsIn = `date_part('epoch', CASE
@@ -80,7 +81,7 @@ BEGIN
       LEFT JOIN ${schema}.suspensions AS s ON s.namespace = space AND s.name = n.name
       WHERE s.name IS NOT NULL OR NOT ${isOurs('l')} OR v_at < ${overAt('l')}),
     'waits', (
-      SELECT coalesce(json_agg(json_build_array(c.digest, c.name, CASE WHEN strpos(q.callers, c.digest) > 0 THEN (strpos(q.callers, c.digest) - 1) / 33 END,
+      SELECT coalesce(json_agg(json_build_array(c.digest, c.name, c.call_count, c.call_place, CASE WHEN strpos(q.callers, c.digest) > 0 THEN (strpos(q.callers, c.digest) - 1) / 33 END,
         CASE WHEN ${isOurs('l')} THEN ${endsIn} END)), '[]')
       FROM ${schema}.candidates AS c LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = c.name
       CROSS JOIN LATERAL (SELECT ${schema}.callers(space, c.name, v_at) AS callers) AS q

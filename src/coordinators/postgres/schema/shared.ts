@@ -96,11 +96,25 @@ END`,
     }),
 
     /*
-     * Tells who listens that something about a name has changed, and calls those who may have it. Heard once the
-     * transaction is committed. The payload: digests divided by commas, a bar, the name.
+     * Tells who listens that a name has no owner any more, and calls those who may have it. Heard once the transaction is
+     * committed; and left beside the entries of those who are called, for who hears nothing and asks. An entry that is
+     * locked is being refreshed, and its owner is shown what stands there: nobody waits for it.
+     * The payload: digests divided by commas, a bar, the name.
      */
     sqlFunction(`${schema}.tell(channel text, space text, told text)`, 'void', {
-      body: `SELECT pg_notify(channel, coalesce(${schema}.callers(space, told, clock_timestamp()), '') || '|' || told)`,
+      language: 'plpgsql',
+      body: `DECLARE
+  v_callers text[] := string_to_array(${schema}.callers(space, told, clock_timestamp()), ',');
+BEGIN
+  IF v_callers IS NOT NULL THEN
+    UPDATE ${schema}.candidates AS c SET call_count = c.call_count + 1, call_place = array_position(v_callers, c.digest) - 1
+    FROM (
+      SELECT o.digest FROM ${schema}.candidates AS o WHERE o.namespace = space AND o.name = told AND o.digest = ANY (v_callers)
+      FOR NO KEY UPDATE SKIP LOCKED) AS q
+    WHERE c.namespace = space AND c.name = told AND c.digest = q.digest;
+  END IF;
+  PERFORM pg_notify(channel, coalesce(array_to_string(v_callers, ','), '') || '|' || told);
+END`,
     }),
 
     /*

@@ -68,6 +68,8 @@ CREATE TABLE ${schema}.candidates (
   refresh bigint NOT NULL,
   deadline timestamptz NOT NULL,
   metadata text,
+  call_count integer NOT NULL DEFAULT 0,
+  call_place integer,
   PRIMARY KEY (namespace, name, digest)
 ) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX candidates_digest ON ${schema}.candidates (namespace, digest);
