@@ -80,8 +80,9 @@ export interface RedisQuorumCoordinatorOptions {
   /** How long one attempt to connect to a node, log in and check it may take. Default 2,000 ms. */
   readonly connectTimeoutMs?: number;
   /**
-   * How long one node may take for one request: 100 to 1,000 ms, default 200 ms; for a lease at most a tenth of its ttl, but
-   * 100 ms in any case. A node that takes longer has no vote in that request, and its connection is given up.
+   * How long one node may take for one request: 100 to 1,000 ms. Default: a tenth of the ttl in question, but 100 to 200 ms.
+   * A node that takes longer has no vote in that request, and its connection is given up. Raise it for nodes that are far
+   * away; a ttl should be ten times as long.
    */
   readonly nodeTimeoutMs?: number;
   /**
@@ -141,6 +142,8 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
   readonly promises: CoordinatorPromises;
   readonly #recipe: CoordinatorRecipe;
   readonly #events = new Emitter<RedisQuorumCoordinatorEvents & { lost: undefined }>();
+  /** As it was asked for. */
+  readonly #givenNodeTimeoutMs: number | undefined;
   readonly #nodeTimeoutMs: number;
   readonly #quorum: Quorum;
   readonly #grants: Grants;
@@ -164,6 +167,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
     const keys = new QuorumKeys(namespace);
     const nodes = urls.map((url, number) => new QuorumNode(number, url, runtime, connectTimeoutMs));
     this.promises = quorumPromises(largestTtlMs);
+    this.#givenNodeTimeoutMs = options.nodeTimeoutMs;
     this.#nodeTimeoutMs = nodeTimeoutMs;
     this.#quorum = new Quorum(nodes, keys, runtime, largestTtlMs, {
       nodeOut: (address, reason) => this.#events.emit('node-out', { address, reason }),
@@ -232,7 +236,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
       (shortest, { ttlMs }) => Math.min(shortest, ttlMs),
       Number.POSITIVE_INFINITY,
     );
-    return nodeTimeoutFor(shortestMs, this.#nodeTimeoutMs);
+    return nodeTimeoutFor(shortestMs, this.#givenNodeTimeoutMs);
   }
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {

@@ -1,6 +1,6 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import { OutcomeUnknownError } from '../../errors/index.js';
-import { Backoff } from '../../time/index.js';
+import { Backoff, sleep } from '../../time/index.js';
 import type { AcquireRequest, AcquireResult } from '../contract.js';
 import { historyLifeMs } from '../history.js';
 import type { LeaseRecord } from '../record.js';
@@ -26,7 +26,7 @@ type Confirmation = 'confirmed' | 'adopted' | 'suspended' | 'taken';
 /** How often who comes first keeps its claims and asks again, before it gives way like the others. */
 const firstPatienceCount = 4;
 /** What is left at the end for taking claims back and telling the caller. */
-const farewellShare = 0.15;
+const farewellShare = 0.3;
 
 /**
  * Grants in two steps. A *claim* at each node, in that node's own term, keeps others from the name for a moment. If a
@@ -320,19 +320,27 @@ class Acquisition {
   /** At every node, those that did not answer included. Never rejects: what is left ends by itself. */
   async #takeBack(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
     const releases = requests.map(({ name, holder, attempt }) => ({ name, holder, attempt }));
+    const { keys, majority, runtime } = this.#quorum;
+    const waiting = new AbortController();
+    // It goes on for its own time; the call does not wait for it longer than it may.
+    const asking = this.#quorum.ask<true>(
+      {
+        script: endScript,
+        call: endCall(keys, releases),
+        parse: () => true,
+        isDecided: (votes) => answersOf(votes).length >= majority,
+        nodeTimeoutMs: this.#nodeTimeoutMs,
+      },
+      this.#quorum.deadlineIn(this.#nodeTimeoutMs),
+    );
+    const leftMs = Math.max(0, this.#quorum.leftMs(this.#deadline));
+    const timeout = sleep(runtime, leftMs, waiting.signal).then(() => undefined);
     try {
-      return await this.#quorum.ask<true>(
-        {
-          script: endScript,
-          call: endCall(this.#quorum.keys, releases),
-          parse: () => true,
-          isDecided: (votes) => answersOf(votes).length >= this.#quorum.majority,
-          nodeTimeoutMs: this.#nodeTimeoutMs,
-        },
-        this.#deadline,
-      );
+      return await Promise.race([asking, timeout]);
     } catch {
       return undefined;
+    } finally {
+      waiting.abort();
     }
   }
 }

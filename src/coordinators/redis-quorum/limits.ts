@@ -5,7 +5,7 @@ export const driftShare = 0.01;
 /** And a constant for the grain of clocks and timers. */
 export const driftMs = 2;
 
-/** What one node may take for one request, if the ttl in question does not say less: a tenth of it. */
+/** What one node may take for one request: a tenth of the ttl in question, within these; or what an option says. */
 export const usualNodeTimeoutMs = 200;
 export const smallestNodeTimeoutMs = 100;
 export const largestNodeTimeoutMs = 1_000;
@@ -31,7 +31,8 @@ export function validityMs(ttlMs: number, elapsedMs: number): number {
   return ttlMs - elapsedMs - (ttlMs * driftShare + driftMs);
 }
 
-/** A tenth of the ttl, within reason. */
-export function nodeTimeoutFor(ttlMs: number, optionMs: number): number {
-  return Math.min(optionMs, Math.max(smallestNodeTimeoutMs, ttlMs / 10));
+/** What was asked for; else a tenth of the ttl, within reason. */
+export function nodeTimeoutFor(ttlMs: number, optionMs: number | undefined): number {
+  if (optionMs !== undefined) return optionMs;
+  return Math.min(usualNodeTimeoutMs, Math.max(smallestNodeTimeoutMs, ttlMs / 10));
 }
