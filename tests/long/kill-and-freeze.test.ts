@@ -62,16 +62,20 @@ describe('workers that are killed, frozen, drained and joined under load', () =>
   );
 });
 
+/** As a rule the first run suffices. */
+const controlCount = 12;
+
 describe('the same rig without the fence', () => {
   it(
     'sees stale writes accepted',
     async () => {
-      for (let attempt = 0; attempt < 5; attempt++) {
+      // On a busy machine whoever is frozen may hold nothing yet.
+      for (let attempt = 0; attempt < controlCount; attempt++) {
         const { verdict } = await run(firstSeed + attempt, false);
         if (verdict.acceptedStale > 0) return;
       }
-      expect.fail('five runs without a violation: the rig cannot see what it looks for');
+      expect.fail('no stale write in any run: the rig cannot see what it looks for');
     },
-    5 * limitMs,
+    controlCount * limitMs,
   );
 });
