@@ -32,8 +32,8 @@ export function etcdTarget(
 let namespaceCount = 0;
 
 class EtcdSubject implements ConformanceSubject {
-  readonly ttlMs = 2_000;
-  readonly timeoutMs = 1_000;
+  readonly ttlMs = 3_000;
+  readonly timeoutMs = 1_500;
   readonly timerSlackMs = 100;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
@@ -187,7 +187,7 @@ class EtcdSubject implements ConformanceSubject {
   }
 }
 
-const endingMs = 150;
+const endingMs = 200;
 
 async function impossible(): Promise<never> {
   throw new Error('declared impossible');

@@ -43,7 +43,7 @@ import {
 } from '../requests.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
 import { SnapshotLedger } from '../rules/snapshot.js';
-import { endLease } from './endings.js';
+import { endFollowing, endLease } from './endings.js';
 import { Granting } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
@@ -443,7 +443,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       await this.#step([name], 'follow', deadline, (ledger, view) => {
         const after = view.names.get(name)?.after;
         if (after?.modRevision === holding.modRevision)
-          endLease(ledger, holding, view.facts.wallMs);
+          endFollowing(ledger, name, after, view.facts.wallMs);
       });
       return;
     }
