@@ -27,9 +27,9 @@ export function redisQuorumTarget(
 let namespaceCount = 0;
 
 class RedisQuorumSubject implements ConformanceSubject {
-  readonly ttlMs = 500;
-  readonly timeoutMs = 250;
-  readonly timerSlackMs = 80;
+  readonly ttlMs = 1_000;
+  readonly timeoutMs = 400;
+  readonly timerSlackMs = 100;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #servers: RedisQuorumServers;
@@ -55,8 +55,8 @@ class RedisQuorumSubject implements ConformanceSubject {
     const client = redisQuorumCoordinator(`redis+quorum://${hosts.join(',')}`, {
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
-      connectTimeoutMs: 200,
-      nodeTimeoutMs: 240,
+      connectTimeoutMs: 300,
+      nodeTimeoutMs: 900,
       largestTtlMs,
     });
     this.#proxies.set(client, proxies);

@@ -47,7 +47,7 @@ export class Documents {
     const deadline = this.#quorum.deadlineIn(timeoutMs);
     const votes = await this.#look(name, deadline);
     const agreed = this.#agreedIn(answersOf(votes));
-    const current = agreed ?? (await this.#change(name, () => undefined, deadline));
+    const current = agreed ?? (await this.#change(name, () => undefined, deadline, false));
     return this.#withText(name, current, deadline);
   }
 
@@ -67,20 +67,26 @@ export class Documents {
           ? { version, nonce, text }
           : undefined,
       deadline,
+      true,
     );
     if (standing.nonce === nonce) return { outcome: 'written', version };
     return { outcome: 'conflict', current: await this.#withText(name, standing, deadline) };
   }
 
   /** @returns what a majority has accepted in the end. */
-  async #change(name: string, change: Change, deadline: Deadline): Promise<Accepted> {
+  async #change(
+    name: string,
+    change: Change,
+    deadline: Deadline,
+    isWrite: boolean,
+  ): Promise<Accepted> {
     const { runtime } = this.#quorum;
     const backoff = new Backoff(runtime, { firstMs: 6, limitMs: 60 });
     let highest = '';
     let isSent = false;
     for (;;) {
       const ballot = nextBallot(highest, runtime.randomHex(8));
-      const promises = answersOf(await this.#promise(name, ballot, deadline));
+      const promises = answersOf(await this.#promise(name, ballot, deadline, isWrite));
       highest = promises.reduce((most, { answer }) => max(most, answer.promised), ballot);
       const given = promises.filter(({ answer }) => answer.promised === ballot);
       if (given.length >= this.#quorum.majority) {
@@ -129,7 +135,12 @@ export class Documents {
     return votes;
   }
 
-  async #promise(name: string, ballot: string, deadline: Deadline): Promise<Votes<Accepted>> {
+  async #promise(
+    name: string,
+    ballot: string,
+    deadline: Deadline,
+    isWrite: boolean,
+  ): Promise<Votes<Accepted>> {
     const { majority, addresses } = this.#quorum;
     const votes = await this.#quorum.ask<Accepted>(
       {
@@ -142,8 +153,8 @@ export class Documents {
       },
       deadline,
     );
-    // A promise alone changes nothing for anybody but who was outbid.
-    if (answersOf(votes).length < majority) throw noMajority('a document', votes, addresses, true);
+    const what = isWrite ? 'writeDocument' : 'readDocument';
+    if (answersOf(votes).length < majority) throw noMajority(what, votes, addresses, !isWrite);
     return votes;
   }
 

@@ -2,11 +2,11 @@ import type { EndResult, HandoffRequest, ReleaseRequest } from '../contract.js';
 import { answerEnd } from '../redis/answers.js';
 import { endCall } from '../redis/arguments.js';
 import { notIndexed } from '../redis/keys.js';
-import { endScript } from '../redis/scripts/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, type Votes } from './majority.js';
 import { isEndCertain, mergeEnd } from './merge/refusals.js';
 import type { Quorum } from './quorum.js';
+import { endAtScript } from './scripts/end.js';
 
 type Outcome = 'ended' | 'vanished' | 'superseded' | 'revoked';
 
@@ -24,10 +24,11 @@ export async function endLeases(
     majority,
     silentCount: nodes.length - answersOf(votes).length,
   });
+  const call = endCall(keys, requests);
   const votes = await quorum.ask<Outcome[]>(
     {
-      script: endScript,
-      call: endCall(keys, requests),
+      script: endAtScript,
+      call: { keys: call.keys, args: [...call.args, quorum.stampMs()] },
       parse: (reply) => answerEnd(reply).map(outcomeOf),
       isDecided: (soFar) =>
         requests.every((_, index) => isEndCertain(at(soFar, index), quota(soFar))),

@@ -171,7 +171,7 @@ class Acquisition {
     const { keys } = this.#quorum;
     const claims = open.map((request) => ({
       ...request,
-      ttlMs: Math.min(claimMs, request.ttlMs),
+      ttlMs: claimMs(request.ttlMs, this.#timeoutMs),
       metadata: claimMetadata,
       graceMs: 0,
       keepHistory: false,

@@ -11,10 +11,15 @@ export const smallestNodeTimeoutMs = 100;
 export const largestNodeTimeoutMs = 1_000;
 
 /**
- * A claim that its client neither turns into a lease nor takes back ends by itself after this: so a client that dies between
- * the two steps of a grant keeps a name from others for this long at most, and not for a ttl.
+ * A claim that its client neither turns into a lease nor takes back ends by itself after this: three times what the call may
+ * take that makes it, within these, and never longer than the lease. So a client that dies between the two steps of a grant
+ * keeps a name from others for a moment, and not for a ttl.
  */
-export const claimMs = 1_000;
+export function claimMs(ttlMs: number, timeoutMs: number): number {
+  return Math.min(ttlMs, longestClaimMs, Math.max(shortestClaimMs, 3 * timeoutMs));
+}
+const shortestClaimMs = 1_000;
+const longestClaimMs = 10_000;
 
 /** The longest a lease may last here unless an option says otherwise: how long a quorum that lost its memory grants nothing. */
 export const usualLargestTtlMs = 10 * 60 * 1000;

@@ -149,7 +149,8 @@ export class Quorum {
     deadline: Deadline,
   ): Promise<Votes<Answer>> {
     const leftMs = Math.max(0, this.leftMs(deadline));
-    const timeoutMs = Math.min(leftMs, nodeTimeoutMs);
+    // A little less than the call has, so that what became of each request is known when that is over.
+    const timeoutMs = Math.min(leftMs - Math.min(5, leftMs / 20), nodeTimeoutMs);
     const requests = this.nodes.map(async (node): Promise<Vote<Answer>> => {
       const vote = await node.vote(
         script,
@@ -166,7 +167,7 @@ export class Quorum {
       }
     });
     return poll(this.runtime, requests, {
-      timeoutMs,
+      timeoutMs: leftMs,
       isLagging: (node) => this.nodes[node]?.isLagging === true,
       isDecided,
     });
