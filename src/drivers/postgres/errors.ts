@@ -110,6 +110,7 @@ const misconfigurations: Readonly<Record<string, string>> = {
   '42501': denied,
   '42703':
     'a table has other columns than tenure expects; run migrate() of this version, in a schema of its own if the table is not tenure’s',
+  '42883': 'a function of the schema is missing; run `tenure migrate` of this version',
   '42P01': 'a table is missing; run migrate()',
 };
 

@@ -7,6 +7,7 @@ import {
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
 import { RecordCorruptError, StaleTermError } from '../../errors/index.js';
+import { type EndReason, LeaseEndedError } from '../../leases/index.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
@@ -29,7 +30,7 @@ export class TermGuard {
   /**
    * Lets the candidate pass if it is installed, or installs it, and keeps it valid until the transaction ends.
    *
-   * @throws {StaleTermError} if it is neither.
+   * @throws {StaleTermError} if it is neither. @throws {LeaseEndedError} if the lease is in this database and does not stand.
    */
   async admit(
     client: PostgresQueryable,
@@ -41,6 +42,7 @@ export class TermGuard {
     const { idleInTransactionTimeoutMs, schema, waitTimeoutMs, timeoutMs } = this.#options;
     // The server's own limit comes first, and brings a better answer.
     const own = this.#ask(what, waitTimeoutMs + timeoutMs, phase);
+    await this.#assertStanding(client, candidate, own);
     const values = [name, term, holderDigest, lockKey(schema, name), idleInTransactionTimeoutMs];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
@@ -50,6 +52,18 @@ export class TermGuard {
     }
     const after = await this.installed(client, name, what, phase);
     throw new StaleTermError(name, term, after?.term ?? term);
+  }
+
+  /** First of all, since whoever takes the lease over locks it before anything of the fence's. */
+  async #assertStanding(client: PostgresQueryable, candidate: Candidate, own: Ask): Promise<void> {
+    const { leases } = this.#options;
+    if (leases === undefined) return;
+    const { name, term, holderDigest } = candidate;
+    const text = `SELECT ${leases.quotedSchema}.stands($1, $2, $3, $4) AS reason`;
+    const values = [leases.namespace, name, term, holderDigest];
+    const { rows } = await ask<{ reason: EndReason | null }>(client, own, text, values);
+    const reason = rows[0]?.reason ?? undefined;
+    if (reason !== undefined) throw new LeaseEndedError(name, term, reason);
   }
 
   /** What is committed for a name (or written by this very transaction). Waits for nobody. */

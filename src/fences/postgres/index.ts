@@ -5,5 +5,5 @@ export type {
   PostgresResult,
 } from '../../drivers/postgres/index.js';
 export { type PostgresFence, postgresFence } from './fence.js';
-export type { PostgresFenceOptions } from './options.js';
+export type { LeasesOfFence, PostgresFenceOptions } from './options.js';
 export { migrationSql } from './statements.js';

@@ -1,4 +1,6 @@
+import { validateName } from '../../coordinators/index.js';
 import { quoteSchema } from '../../drivers/postgres/index.js';
+import { requireObject } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -28,8 +30,22 @@ export interface PostgresFenceOptions {
    * As many claims and transactions run at a time; others wait for up to `timeoutMs`. Default 10.
    */
   readonly maxConnections?: number;
+  /**
+   * The coordinator keeps its leases in this same database: then the lease itself is checked in the transaction as well,
+   * by the server's clock, and nobody else is granted its name before the transaction has ended. Default: a term is
+   * checked against the installed one alone.
+   */
+  readonly leases?: LeasesOfFence;
   /** Clocks and timers; for tests. Default those of this process. */
   readonly runtime?: Runtime;
+}
+
+/** Where the leases stand: see `PostgresCoordinatorOptions`. */
+export interface LeasesOfFence {
+  /** Default `tenure`. */
+  readonly schema?: string;
+  /** Default `default`. */
+  readonly namespace?: string;
 }
 
 export interface ResolvedOptions {
@@ -39,6 +55,8 @@ export interface ResolvedOptions {
   readonly waitTimeoutMs: number;
   readonly timeoutMs: number;
   readonly maxConnections: number;
+  /** `undefined`: the leases are elsewhere. */
+  readonly leases: { readonly quotedSchema: string; readonly namespace: string } | undefined;
   readonly runtime: Runtime;
 }
 
@@ -83,7 +101,17 @@ export function resolveOptions(
     waitTimeoutMs,
     timeoutMs,
     maxConnections,
+    leases: resolveLeases(options.leases),
     runtime,
+  };
+}
+
+function resolveLeases(leases: LeasesOfFence | undefined): ResolvedOptions['leases'] {
+  if (leases === undefined) return undefined;
+  const { schema = 'tenure', namespace = 'default' } = requireObject('leases', leases);
+  return {
+    quotedSchema: quoteSchema(schema, 'leases.schema'),
+    namespace: validateName(namespace, 'leases.namespace'),
   };
 }
 

@@ -7,7 +7,14 @@ const clockSlack = `interval '1 second'`;
 
 /** What takes, extends and ends leases. */
 export function leaseFunctions(schema: string): string {
-  return [acquire(schema), mend(schema), sweep(schema), renew(schema), finish(schema)].join('\n');
+  return [
+    acquire(schema),
+    mend(schema),
+    sweep(schema),
+    renew(schema),
+    finish(schema),
+    stands(schema),
+  ].join('\n');
 }
 
 /** Whether row \`l\`, if there is one, leaves the name to the holder of \`r\` at the time \`v_at\`. */
@@ -264,6 +271,32 @@ BEGIN
     PERFORM ${schema}.tell(channel, space, names[i]) FROM unnest(v_ended) AS i;
   END IF;
   RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'answers', to_json(v_answers));
+END`,
+  );
+}
+
+/**
+ * Whether a lease still stands, for a transaction that writes to this same database under it.
+ *
+ * In: a name, a term and the holder's digest: the first 32 hexadecimal digits of the SHA-256 of \`id:nonce\`.
+ * Out: null if it stands; else how it has ended.
+ * Clock: read after the row is locked.
+ * Keeps true: until the transaction ends, nobody else is granted the name, be the lease's time over or not; its holder's
+ * renewals go on.
+ */
+function stands(schema: string): string {
+  return operation(
+    `${schema}.stands(space text, asked text, of_term bigint, of_digest text)`,
+    'text',
+    `DECLARE
+  l ${schema}.leases;
+BEGIN
+  SELECT * INTO l FROM ${schema}.leases AS o WHERE o.namespace = space AND o.name = asked FOR KEY SHARE;
+  IF NOT FOUND THEN RETURN 'vanished'; END IF;
+  IF l.kind <> 'lease' OR l.term IS DISTINCT FROM of_term
+    OR left(encode(sha256(convert_to(l.holder, 'UTF8')), 'hex'), 32) IS DISTINCT FROM of_digest THEN RETURN 'superseded'; END IF;
+  IF clock_timestamp() >= l.deadline THEN RETURN 'expired'; END IF;
+  RETURN CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked' END;
 END`,
   );
 }
