@@ -5,7 +5,6 @@ import {
   type RedisSentinels,
   type RedisServer,
 } from '../support/servers/index.js';
-import { ask } from '../support/servers/redis-replication.js';
 import type { RedisPlace } from './redis-target.js';
 
 const clocks = 'the clock of one server is that of `redis`, and its cases run there';
@@ -58,12 +57,9 @@ export function clusterPlace(cluster: RedisCluster): RedisPlace {
     urlFor: () => cluster.url,
     options: {},
     admin: () => new Cluster(cluster.servers.map(({ port }) => ({ host: '127.0.0.1', port }))),
-    async restart(key, { keepData }) {
+    async restart(key, options) {
       isDisturbed = true;
-      const owner = await cluster.ownerOf(key);
-      // Its files say who it is in the cluster, too.
-      if (!keepData) await ask(owner, 'FLUSHALL');
-      await owner.restart({ keepData: true });
+      await (await cluster.ownerOf(key)).restart(options);
     },
     async loseTail(key, during) {
       isDisturbed = true;

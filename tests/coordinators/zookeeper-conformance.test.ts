@@ -12,7 +12,7 @@ afterAll(() => server?.stop());
 
 /** What it does to the server meets every case that runs beside it. */
 const aboutTheServer =
-  /^(?:restarts|clock)\/|^lock-delays\/restart|^watches\/connection-lost|^calls\/reconnect/;
+  /^(?:restarts|clock)\/|^[a-z-]+\/(?:restart|connection-lost|reconnect):/;
 
 registerCoordinatorConformance(
   zookeeperTarget('zookeeper', () => server),

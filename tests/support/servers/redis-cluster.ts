@@ -18,8 +18,10 @@ export interface RedisCluster {
   ownerOf(key: string): Promise<RedisServer>;
   /** The replicas of a master. */
   replicasOf(master: RedisServer): Promise<readonly RedisServer[]>;
-  /** Makes a replica of the owner its successor, whether that one lives or not. */
-  failover(key: string, how?: 'TAKEOVER' | 'FORCE'): Promise<RedisServer>;
+  /** Makes a replica of the owner its successor, without asking anybody, whether that one lives or not. */
+  failover(key: string): Promise<RedisServer>;
+  /** The same in good order: the owner lives, and hands over all that it has. */
+  handOver(key: string): Promise<RedisServer>;
   /** Waits until all nodes agree that another one owns the slot of the key. */
   succeeded(key: string, former: RedisServer): Promise<RedisServer>;
   /** Waits until everybody sees a whole cluster, and all replicas that run have caught up. */
@@ -110,6 +112,14 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
     return ownerOf(key);
   };
 
+  const promote = async (key: string, ...how: string[]): Promise<RedisServer> => {
+    const former = await ownerOf(key);
+    const [replica] = await replicasOf(former);
+    if (replica === undefined) throw new Error('the owner has no replica');
+    await ask(replica, 'CLUSTER', 'FAILOVER', ...how);
+    return succeeded(key, former);
+  };
+
   const cluster: RedisCluster = {
     url: `redis+cluster://${servers
       .slice(0, masterCount)
@@ -121,13 +131,8 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
     succeeded,
     idOf,
     slotOf,
-    async failover(key, how = 'TAKEOVER') {
-      const former = await ownerOf(key);
-      const [replica] = await replicasOf(former);
-      if (replica === undefined) throw new Error('the owner has no replica');
-      await ask(replica, 'CLUSTER', 'FAILOVER', how);
-      return succeeded(key, former);
-    },
+    failover: (key) => promote(key, 'TAKEOVER'),
+    handOver: (key) => promote(key),
     settled: () => until('a whole cluster', () => isWhole(all(), replicaCount)),
     stop,
   };

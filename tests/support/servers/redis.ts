@@ -141,10 +141,13 @@ function clockFolder(dir: string): string {
   return join(dir, 'clock');
 }
 
+/** Who it is in a cluster, it stays. */
+const identityFile = 'nodes.conf';
+
 async function removeData(dir: string): Promise<void> {
   for (const name of await readdir(dir)) {
     const path = join(dir, name);
-    const isData = path !== logFile(dir) && path !== clockFolder(dir);
+    const isData = path !== logFile(dir) && path !== clockFolder(dir) && name !== identityFile;
     if (isData) await rm(path, { recursive: true });
   }
 }
