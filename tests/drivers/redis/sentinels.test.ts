@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { defineScript, RedisConnection, redisSource } from '../../../src/drivers/redis/index.js';
+import { StoreMisconfiguredError, UnreachableError } from '../../../src/errors/index.js';
+import {
+  type RedisSentinels,
+  type RedisServer,
+  type SentinelOptions,
+  startRedisSentinels,
+} from '../../support/servers/index.js';
+import { ask, hasReplicas, until } from '../../support/servers/redis-replication.js';
+
+const increase = defineScript('increase', "return number(call('INCR', KEYS[1]))");
+
+/*
+ * Real sentinels. Which of them says what is arranged by telling each to watch another server; what matters is whom the
+ * connection then talks to.
+ */
+describe('a master behind sentinels', () => {
+  const open: { close(): Promise<void> }[] = [];
+  let set: RedisSentinels;
+
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((one) => one.close()));
+    await set.stop();
+  });
+
+  const start = async (options: SentinelOptions = {}) => {
+    set = await startRedisSentinels({ downAfterMs: 60_000, replicaCount: 1, ...options });
+  };
+  const connect = (url = set.url, options = {}, connectTimeoutMs = 1_000) => {
+    const connection = new RedisConnection(redisSource(url, options), { connectTimeoutMs });
+    open.push(connection);
+    return connection;
+  };
+  const run = (connection: RedisConnection, timeoutMs = 5_000) =>
+    connection.run(increase, ['counter'], [], timeoutMs);
+  const servers = () => set.servers as [RedisServer, RedisServer];
+  const tell = async (sentinel: number, { port }: RedisServer) => {
+    const one = { ...servers()[0], port: set.sentinels[sentinel]?.port ?? 0 };
+    await ask(one, 'SENTINEL', 'REMOVE', set.masterName);
+    await ask(one, 'SENTINEL', 'MONITOR', set.masterName, '127.0.0.1', String(port), '2');
+    await ask(one, 'SENTINEL', 'SET', set.masterName, 'down-after-milliseconds', '60000');
+  };
+
+  it('is the one whose own word it is, whatever most sentinels say', async () => {
+    await start();
+    const [master, replica] = servers();
+    await tell(0, replica);
+    await tell(1, replica);
+    const connection = connect();
+    await run(connection);
+    expect(connection.address).toBe(`redis://127.0.0.1:${master.port}/0`);
+    expect(await ask(master, 'GET', 'counter')).toBe('1');
+  });
+
+  it('is the one that most sentinels know, if two say that they are', async () => {
+    await start();
+    const [former, present] = servers();
+    await ask(present, 'REPLICAOF', 'NO', 'ONE');
+    await tell(0, present);
+    await tell(2, present);
+    const connection = connect();
+    await run(connection);
+    expect(connection.address).toBe(`redis://127.0.0.1:${present.port}/0`);
+    expect(await ask(former, 'GET', 'counter')).toBeNull();
+  });
+
+  it('is found with sentinels that are frozen or gone', async () => {
+    await start();
+    set.sentinels[0]?.freeze();
+    await set.sentinels[1]?.stop();
+    const connection = connect();
+    expect(await run(connection)).toBe('1');
+    set.sentinels[0]?.thaw();
+  });
+
+  it('is looked for again when it turns into a replica on a connection that lives', async () => {
+    await start();
+    const [former, present] = servers();
+    const connection = connect();
+    const reasons: string[] = [];
+    connection.on('disconnected', ({ reason }) => reasons.push(reason));
+    expect(await run(connection)).toBe('1');
+    await until('the replica having it', () => hasReplicas(former, 1));
+    await ask(present, 'REPLICAOF', 'NO', 'ONE');
+    await ask(former, 'REPLICAOF', '127.0.0.1', String(present.port));
+    const call = run(connection, 10_000);
+    // As long as the sentinels tell of the old one, nobody is believed.
+    await expect.poll(() => reasons).toEqual(['it answered with READONLY']);
+    for (const sentinel of [0, 1, 2]) await tell(sentinel, present);
+    expect(await call).toBe('2');
+    expect(connection.address).toBe(`redis://127.0.0.1:${present.port}/0`);
+  });
+
+  it('is unreachable while every server that is named says it is a replica', async () => {
+    await start();
+    const [former] = servers();
+    await ask(former, 'REPLICAOF', '127.0.0.1', '1');
+    const call = run(connect(), 500);
+    await expect(call).rejects.toBeInstanceOf(UnreachableError);
+    await expect(call).rejects.toThrow('is a replica');
+  });
+
+  it('is asked for by its name, and one that nobody knows is a mistake in the URL', async () => {
+    await start();
+    const call = run(connect(set.url.replace(set.masterName, 'other')));
+    await expect(call).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(call).rejects.toThrow('know no master "other"');
+  });
+
+  it('is found with the password of the sentinels, and without it the option is named', async () => {
+    await start({ sentinelPassword: 'of-the-sentinels' });
+    expect(await run(connect(set.url, { sentinelPassword: 'of-the-sentinels' }))).toBe('1');
+    for (const options of [{}, { sentinelPassword: 'wrong' }]) {
+      const call = run(connect(set.url, options));
+      await expect(call).rejects.toBeInstanceOf(StoreMisconfiguredError);
+      await expect(call).rejects.toThrow('sentinelPassword');
+    }
+  });
+
+  it('is unreachable, within the time of the call, without any sentinel', async () => {
+    await start();
+    await Promise.all(set.sentinels.map((sentinel) => sentinel.stop()));
+    const startedMs = performance.now();
+    await expect(run(connect(), 400)).rejects.toThrow('no sentinel');
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+});
