@@ -85,6 +85,8 @@ export class Quorum {
     for (const node of nodes)
       node.session.on('connected', ({ facts }) => {
         this.#facts[node.number] = facts;
+        // It may come back without its memory: whoever looks at once gives it back soonest.
+        void this.askOne(node.number, describeScript, this.#viewCall(), attachTimeoutMs);
       });
   }
 
@@ -135,9 +137,7 @@ export class Quorum {
     const marker = await this.#markerBy(deadline);
     const votes = await this.#ask(question, marker, deadline);
     const outsiders = votes.filter(({ kind }) => kind === 'outsider').length;
-    if (outsiders === 0 || this.isClosed) return votes;
-    this.#noteOutsiders(votes);
-    if (outsiders <= this.nodes.length - this.majority) return votes;
+    if (outsiders <= this.nodes.length - this.majority || this.isClosed) return votes;
     // A majority does not know us any more. What it does know, the next look tells; that look is also the last one.
     if (this.#marker === marker) this.#marker = undefined;
     return this.#ask(question, await this.#markerBy(deadline), deadline);
@@ -158,8 +158,9 @@ export class Quorum {
         { key: this.keys.marker, text: marker },
         timeoutMs,
       );
+      if (vote.kind === 'outsider') this.#mend(node.number, marker);
       if (vote.kind !== 'answered') return vote;
-      this.#noteMember(node.number);
+      this.#out.delete(node.number);
       try {
         return { kind: 'answered', answer: parse(vote.answer, node.number) };
       } catch (error) {
@@ -181,8 +182,11 @@ export class Quorum {
     timeoutMs: number,
   ): Promise<Vote<unknown>> {
     if (this.#marker === undefined) return { kind: 'outsider' };
-    const marker = { key: this.keys.marker, text: this.#marker };
-    return this.#nodeAt(node).vote(script, call, marker, timeoutMs);
+    const text = this.#marker;
+    const marker = { key: this.keys.marker, text };
+    const vote = await this.#nodeAt(node).vote(script, call, marker, timeoutMs);
+    if (vote.kind === 'outsider') this.#mend(node, text);
+    return vote;
   }
 
   async #markerBy(deadline: Deadline): Promise<string> {
@@ -368,16 +372,6 @@ export class Quorum {
       isLagging: (node) => this.nodes[node]?.isLagging === true,
       isDecided,
     });
-  }
-
-  #noteMember(node: number): void {
-    this.#out.delete(node);
-  }
-
-  #noteOutsiders(votes: Votes<unknown>): void {
-    for (const [node, vote] of votes.entries()) {
-      if (vote.kind === 'outsider' && this.#marker !== undefined) this.#mend(node, this.#marker);
-    }
   }
 
   #noteOut(node: number, reason: string): void {

@@ -13,6 +13,7 @@ import {
 } from './merge/memories.js';
 import type { QuorumNode } from './node.js';
 import {
+  abandonSeedingScript,
   beginSeedingScript,
   describeScript,
   finishSeedingScript,
@@ -66,6 +67,22 @@ export async function seedNode(
     stepTimeoutMs,
   );
   if (begun !== 'begun') return begun as 'member' | 'busy';
+  const outcome = await giveBack(quorum, node, marker, token, sourceCount).catch(
+    () => 'failed' as const,
+  );
+  if (outcome === 'failed')
+    await node.ask(abandonSeedingScript, { keys: [keys.seeding], args: [token] }, stepTimeoutMs);
+  return outcome;
+}
+
+async function giveBack(
+  quorum: Seedbed,
+  node: QuorumNode,
+  marker: string,
+  token: string,
+  sourceCount: number,
+): Promise<'seeded' | 'failed'> {
+  const { keys } = quorum;
   await quorum.pause(settleMs);
   const others = quorum.nodes.filter((other) => other !== node);
   const recalled = await Promise.all(others.map((other) => recall(quorum, other, marker)));

@@ -134,6 +134,19 @@ return 1
 );
 
 /**
+ * Lets go of a node whose memory could not be given back.
+ *
+ * - KEYS: who is at it. ARGV: the token. Returns nothing.
+ */
+export const abandonSeedingScript = defineScript(
+  'abandonSeeding',
+  `
+if call('GET', KEYS[1]) == ARGV[2] then call('DEL', KEYS[1]) end
+return false
+`,
+);
+
+/**
  * What a member remembers, a part at a time.
  *
  * - KEYS: none; it finds them. On one server that is allowed. ARGV: cursor; pattern.
