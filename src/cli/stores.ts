@@ -86,7 +86,20 @@ async function leaseStore(
       const options = schema === undefined ? { namespace } : { namespace, schema };
       return () => postgresCoordinator(withSchema(url, undefined), options);
     }
-    default: {
+    case 'etcd': {
+      const { etcdCoordinator } = await import('../coordinators/etcd/index.js');
+      return () => etcdCoordinator(url, { namespace });
+    }
+    case 'zookeeper': {
+      const { zookeeperCoordinator } = await import('../coordinators/zookeeper/index.js');
+      return () => zookeeperCoordinator(url, { namespace });
+    }
+    case 'quorum': {
+      const { redisQuorumCoordinator } = await import('../coordinators/redis-quorum/index.js');
+      return () => redisQuorumCoordinator(url, { namespace });
+    }
+    case 'sentinel':
+    case 'cluster': {
       const { redisCoordinator } = await import('../coordinators/redis/index.js');
       return () => redisCoordinator(url, { namespace });
     }

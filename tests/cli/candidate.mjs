@@ -4,12 +4,10 @@
  * Says `ready`, then `leads TERM` and `ends REASON`. Leaves on SIGTERM.
  */
 import { Elections, Leases } from 'tenure';
-import { redisCoordinator } from 'tenure/redis';
-import { sqliteCoordinator } from 'tenure/sqlite';
+import { connect } from '../support/electorate/connect.mjs';
 
 const [url = '', namespace = '', id = '', name = '', ttlMs = ''] = process.argv.slice(2);
-const open = url.startsWith('sqlite:') ? sqliteCoordinator : redisCoordinator;
-const coordinator = open(url, { namespace });
+const coordinator = await connect(url, { namespace });
 const leases = new Leases(coordinator, { id, ttlMs: Number(ttlMs) });
 const elections = new Elections(leases);
 const election = elections.election(name, { metadata: { program: 'candidate' } });

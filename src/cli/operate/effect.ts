@@ -8,6 +8,11 @@ import type { OperatorAct, Situation, Verdict } from './act.js';
 
 /** A wake is only a hint, so it is looked at least this often. */
 const lookEveryMs = 500;
+/**
+ * What is not as wanted is believed when it is seen twice: of several servers some may have gone on while others have not,
+ * and for a moment there is nothing under the name that most of them agree on.
+ */
+const secondLookMs = 100;
 const afterFailure = { firstMs: 200, limitMs: 2_000 };
 
 /** How long there is for the act and its effect together. */
@@ -68,6 +73,7 @@ export async function awaitEffect(
   const { coordinator, runtime, signal } = session;
   const bell = new Bell(runtime);
   const stopWatching = coordinator.watch(groupOf(act.name), bell.ring);
+  let doubted: string | undefined;
   try {
     for (;;) {
       const look = await lookOnce(session, act.name);
@@ -76,11 +82,15 @@ export async function awaitEffect(
       if (!look.failed) {
         const { record } = look;
         const verdict = act.judge(before, record);
-        if (verdict !== undefined) return { verdict, record };
+        const isBelieved = verdict?.holds === true || verdict?.say === doubted || isLate;
+        if (verdict !== undefined && isBelieved) return { verdict, record };
+        doubted = verdict?.say;
         if (isLate) return { verdict: act.judgeLate?.(before, record), record };
       }
       const pauseMs = Math.min(lookEveryMs, (remainingOf(look.record) ?? lookEveryMs) + 5);
-      await bell.wait(Math.min(pauseMs, Math.max(0, leftMs(session, deadline))), signal);
+      // A ring would make it the same look.
+      if (doubted !== undefined) await sleep(runtime, secondLookMs, signal);
+      else await bell.wait(Math.min(pauseMs, Math.max(0, leftMs(session, deadline))), signal);
       signal.throwIfAborted();
     }
   } finally {

@@ -171,4 +171,28 @@ describe('tenure handoff', () => {
     const desk = createDesk();
     expect(await finish(desk, handoffAct('payments', act, toSecond), { yes: false })).toBe(1);
   });
+
+  it('does not believe that the name is free instead, if only one look says so', async () => {
+    const desk = createDesk();
+    const [first, second] = [desk.actor('replica-1'), desk.actor('replica-2')];
+    const term = await first.acquire('payments');
+    await second.takeWhenCalled('payments');
+    let isBetween = false;
+    const coordinator = override(desk.session.coordinator, {
+      async read(names, options) {
+        const records = await desk.session.coordinator.read(names, options);
+        const isSeen = isBetween;
+        isBetween = false;
+        return isSeen ? [undefined] : records;
+      },
+    });
+    const session = { ...desk.session, coordinator };
+    const operating = begin({ ...desk, session }, handoffAct('payments', act, toSecond));
+    await desk.runtime.advance(1_000);
+    isBetween = true;
+    await first.release('payments', term);
+    expect(await desk.runtime.advanceUntil(operating)).toBe(0);
+    expect(desk.terminal.answerText).toContain('now it is held by replica-2');
+    expect(isBetween).toBe(false);
+  });
 });

@@ -3,8 +3,8 @@
  * It tells every event, and writes to the parent's resource while it leads.
  */
 import { Elections, Leases } from 'tenure';
-import { redisCoordinator } from 'tenure/redis';
 import { sqliteCoordinator } from 'tenure/sqlite';
+import { connect } from './connect.mjs';
 import { dyingLibrary } from './dying-library.mjs';
 import { nameOf, obey, report, tell, write, writing } from './parent.mjs';
 
@@ -21,9 +21,10 @@ const {
   JSON.parse(process.env.CANDIDATE ?? '{}')
 );
 
-const coordinator = url.startsWith('sqlite:')
-  ? sqliteCoordinator(url, { namespace, ...(dies && { library: await dyingLibrary(dies) }) })
-  : redisCoordinator(url, { namespace, connectTimeoutMs });
+const coordinator =
+  dies === undefined
+    ? await connect(url, { namespace, connectTimeoutMs })
+    : sqliteCoordinator(url, { namespace, library: await dyingLibrary(dies) });
 const leases = new Leases(coordinator, { id, ...timing });
 const elections = new Elections(leases);
 const election = elections.election(name, { metadata: { id }, ...options });

@@ -1,7 +1,6 @@
 /** Many candidates in one process, over a few connections: started by `candidate.ts`, like `candidate.mjs`. */
 import { Elections, Leases } from 'tenure';
-import { redisCoordinator } from 'tenure/redis';
-import { sqliteCoordinator } from 'tenure/sqlite';
+import { connect } from './connect.mjs';
 import { nameOf, obey, report, tell, writing } from './parent.mjs';
 
 const {
@@ -16,10 +15,8 @@ const {
   JSON.parse(process.env.CANDIDATE ?? '{}')
 );
 
-const connections = Array.from({ length: connectionCount }, () =>
-  url.startsWith('sqlite:')
-    ? sqliteCoordinator(url, { namespace })
-    : redisCoordinator(url, { namespace }),
+const connections = await Promise.all(
+  Array.from({ length: connectionCount }, () => connect(url, { namespace })),
 );
 
 obey({

@@ -9,6 +9,7 @@ export type { PostgresOptions, PostgresServer } from './postgres.js';
 export { type FreshDatabase, freshPostgresDatabase, startPostgres } from './postgres.js';
 export { type RedisOptions, type RedisServer, startRedis } from './redis.js';
 export { type ClusterOptions, type RedisCluster, startRedisCluster } from './redis-cluster.js';
+export { type RedisQuorumServers, startRedisQuorum } from './redis-quorum.js';
 export { cutReplicasOf, healReplicasOf } from './redis-replication.js';
 export {
   type RedisSentinels,
@@ -21,4 +22,3 @@ export {
   type ZooKeeperOptions,
   type ZooKeeperServer,
 } from './zookeeper.js';
-export { type RedisQuorumServers, startRedisQuorum } from './redis-quorum.js';
