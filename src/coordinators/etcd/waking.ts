@@ -46,6 +46,9 @@ export class Waking {
   readonly #waits = new Map<string, Wait>();
   /** Names that are being looked at, and whether something happened to them meanwhile. */
   readonly #looking = new Map<string, boolean>();
+  /** Names at which a look has failed. */
+  readonly #unseen = new Set<string>();
+  #lookTimer: Timer | undefined;
   #watch: EtcdWatch | undefined;
   #watched = '';
   #timer: Timer | undefined;
@@ -59,6 +62,7 @@ export class Waking {
     this.#client = client;
     this.#keys = keys;
     this.#look = look;
+    client.events.on('lost', () => this.#restart());
   }
 
   watch(group: string, wake: Wake): Unsubscribe {
@@ -99,6 +103,7 @@ export class Waking {
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
+    this.#lookTimer?.cancel();
     this.#watch?.stop();
     this.#groups.clear();
     this.#listeners.clear();
@@ -181,6 +186,14 @@ export class Waking {
     this.#gather();
   }
 
+  /** Where calls fail, the watch may be dead without a word: a member that is frozen keeps its connections. */
+  #restart(): void {
+    const watch = this.#watch;
+    if (watch === undefined) return;
+    watch.stop();
+    this.#broken(watch, undefined);
+  }
+
   #broken(watch: EtcdWatch, compactedAt: number | undefined): void {
     if (this.#isClosed || watch !== this.#watch) return;
     this.#watch = undefined;
@@ -234,15 +247,31 @@ export class Waking {
     const isWanted = [...this.#waits.values()].some(
       (wait) => wait.name === name && this.#isListenedFor(wait),
     );
-    if (!isWanted || this.#isClosed) return;
+    if (!isWanted || this.#isClosed) {
+      this.#unseen.delete(name);
+      return;
+    }
     const isLooking = this.#looking.has(name);
     this.#looking.set(name, (this.#looking.get(name) ?? false) || mayCall);
     if (isLooking) return;
     this.#reconsiderNow(name).catch(() => {
-      // A refresh of the entry looks again.
       this.#looking.delete(name);
-      for (const wait of this.#waits.values()) if (wait.name === name) wait.outlook = undefined;
+      this.#unseen.add(name);
+      this.#lookAgain();
     });
+  }
+
+  /** After a look that failed: when one succeeds, anything may have happened. */
+  #lookAgain(): void {
+    if (this.#isClosed || this.#lookTimer !== undefined) return;
+    this.#lookTimer = this.#client.runtime.setTimer(
+      longestPauseMs / 4,
+      () => {
+        this.#lookTimer = undefined;
+        for (const name of [...this.#unseen]) this.#reconsider(name, true);
+      },
+      { keepsProcessAlive: false },
+    );
   }
 
   async #reconsiderNow(name: string): Promise<void> {
@@ -251,6 +280,7 @@ export class Waking {
       this.#looking.set(name, false);
       const view = await this.#look([name], lookMs);
       if (this.#isClosed) return;
+      const wasUnseen = this.#unseen.delete(name);
       const waits = [...this.#waits.values()].filter((wait) => wait.name === name);
       const calls: CallTo[] = [];
       for (const wait of waits) {
@@ -262,6 +292,9 @@ export class Waking {
       this.#heard = Math.min(this.#heard ?? view.revision, view.revision);
       this.#gather();
       if (mayCall) for (const call of calls) this.#call(call);
+      if (wasUnseen)
+        for (const { holder } of waits)
+          this.#call({ holder, call: { name: undefined, position: 0 } });
       if (this.#looking.get(name) !== true) break;
     }
     this.#looking.delete(name);
