@@ -11,8 +11,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 /** What it does to the server meets every case that runs beside it. */
-const aboutTheServer =
-  /^(?:restarts|clock)\/|^[a-z-]+\/(?:restart|connection-lost|reconnect):/;
+const aboutTheServer = /^(?:restarts|clock)\/|^[a-z-]+\/(?:restart|connection-lost|reconnect):/;
 
 registerCoordinatorConformance(
   zookeeperTarget('zookeeper', () => server),

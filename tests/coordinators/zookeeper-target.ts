@@ -100,7 +100,7 @@ class ZooKeeperSubject implements ConformanceSubject {
 
   async advance(durationMs: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, durationMs + settlingMs));
-    if (durationMs < this.ttlMs / 4) return;
+    if (durationMs < this.ttlMs * 0.45) return;
     // A client removes a lease that it has let run out; on a busy machine that takes as long as anything else does.
     await asOperator(this.#server, async (connection) => {
       for (let round = 0; round < settlingRounds; round++)
@@ -203,7 +203,7 @@ class ZooKeeperSubject implements ConformanceSubject {
       deleteRecord: (name) =>
         asOperator(server, async (connection) => {
           const { data, stat } = await connection.getData(paths.name(name));
-          const attempt = decodeState(data, stat.modifiedZxid)?.lease?.attempt ?? '';
+          const attempt = decodeState(data, stat)?.lease?.attempt ?? '';
           await connection.delete(paths.lease(name, attempt));
         }),
       overwriteRecord: (name, text) =>
@@ -215,7 +215,7 @@ class ZooKeeperSubject implements ConformanceSubject {
       foreignText: (name) =>
         asOperator(server, async (connection) => {
           const { data, stat } = await connection.getData(paths.name(name));
-          return decodeState(data, stat.modifiedZxid) === undefined ? data.toString() : undefined;
+          return decodeState(data, stat) === undefined ? data.toString() : undefined;
         }),
       restartKeepingData: () => server.restart({ keepData: true }),
       restartLosingData: () => server.restart({ keepData: false }),

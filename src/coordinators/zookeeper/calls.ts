@@ -71,7 +71,7 @@ export class Calls {
     const isKnown = attended.holders.has(holder.wire);
     attended.holders.set(holder.wire, holder);
     this.#attended.set(name, attended);
-    if (!isKnown) void this.#look(attended, false);
+    if (!isKnown || !attended.isNear) void this.#look(attended, false);
   }
 
   leave(name: string, holder: Holder): void {
@@ -153,18 +153,34 @@ export class Calls {
       return loaded as LoadedName;
     };
     try {
+      // What comes after it on this connection is answered after it.
+      control.sync(this.#paths.root).catch(() => {});
       let loaded = await load(attended.isNear);
       const isNear = this.#placeOf(attended, loaded).index < calledCount;
       // Only now it is known that the name is to be watched: what happened since the first look shows in the second.
-      if (isNear && !attended.isNear) loaded = await load(true);
+      if (isNear && !attended.isNear && isValid()) {
+        attended.isNear = true;
+        loaded = await load(true);
+      }
       if (!isValid()) return;
       attended.isNear = isNear;
-      const { before } = this.#placeOf(attended, loaded);
-      if (!isNear && before !== undefined) await control.getChildren(before, look).catch(look);
+      await this.#watchBefore(attended, loaded, control, look);
       if (isNews) this.#call(attended, loaded);
     } catch {
       // The connection is gone, and the next one looks again.
     }
+  }
+
+  /** Who stands further back hears when the one before it goes. */
+  async #watchBefore(
+    attended: Attended,
+    loaded: LoadedName,
+    control: ZooKeeperConnection,
+    look: () => void,
+  ): Promise<void> {
+    const { before } = this.#placeOf(attended, loaded);
+    if (attended.isNear || before === undefined) return;
+    await control.getChildren(before, look).catch(look);
   }
 
   /** Of the first of ours in the queue: its place, and the node of the one before it. */

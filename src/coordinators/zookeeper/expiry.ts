@@ -88,8 +88,7 @@ export class Expiry {
   /** Somebody has written to it since we last did: it lives on from now. */
   #wasRenewed(node: TendedNode, modifiedZxid: number, ttlMs: number): boolean {
     if (node.modifiedZxid === modifiedZxid) return false;
-    node.modifiedZxid = modifiedZxid;
-    this.#options.tended.postpone(node, ttlMs);
+    this.#options.tended.renewed(node, ttlMs, modifiedZxid);
     return true;
   }
 

@@ -30,6 +30,8 @@ export interface LoadedName {
   readonly leaseNode: (LeaseParticulars & { readonly stat: NodeStat }) | undefined;
   /** Whether the session is there that the lease went with. Told only if the lease's node is gone. */
   readonly isSessionAlive: boolean;
+  /** The lease is ours and its time is over by our own clock: only its node is still there. */
+  readonly isOverdue?: boolean;
   readonly candidates: readonly LoadedCandidate[];
 }
 
@@ -77,7 +79,7 @@ export class NameLoader {
         nodeOrNothing(call, connection, path, options.watch),
         options.withCandidates === true ? this.#candidates(call, connection, name) : [],
       ]);
-      const state = content && decodeState(content.data, content.stat.modifiedZxid);
+      const state = content && decodeState(content.data, content.stat);
       const base = { name, stat: content?.stat, candidates };
       if (content !== undefined && state === undefined)
         return { ...base, state: {}, foreign: content.data.toString(), ...noLease };

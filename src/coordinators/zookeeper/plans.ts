@@ -79,7 +79,9 @@ export class Planner {
     const { name } = loaded;
     const before = loaded.state.lease;
     const isGrant =
-      after?.kind === 'lease' && (before === undefined || loaded.leaseNode === undefined);
+      after?.kind === 'lease' &&
+      (before === undefined || loaded.leaseNode === undefined || loaded.isOverdue === true);
+    const isSameLease = after?.kind === 'lease' && !isGrant;
     const session = isGrant ? this.#sessions.ofTtl(after.ttlMs) : undefined;
     const suspension =
       change.suspension === undefined ? seen.snapshot.suspension : change.suspension.after;
@@ -94,9 +96,12 @@ export class Planner {
     };
     const granted = isGrant ? { foretold: after.term, base: termBase } : undefined;
     draft.operations.push(this.#put(loaded, encodeState(state, granted)));
-    if (before !== undefined && after?.kind !== 'lease' && loaded.leaseNode !== undefined) {
+    if (before !== undefined && loaded.leaseNode !== undefined && !isSameLease) {
       const path = this.#paths.lease(name, before.attempt);
-      draft.operations.push({ kind: 'delete', path });
+      const { version } = loaded.leaseNode.stat;
+      // Whoever renewed an overdue lease meanwhile has it still.
+      const condition = loaded.isOverdue === true ? { version } : {};
+      draft.operations.push({ kind: 'delete', path, ...condition });
       draft.ends.push(path);
     }
     if (!isGrant || session === undefined) return undefined;

@@ -31,14 +31,18 @@ export function snapshotOf(loaded: LoadedName, nowMs: number): SnapshotOfName {
     const record = state.after && current(state.after, nowMs);
     return { snapshot: { ...rest, record }, isUnsettled: false };
   }
-  const { leaseNode } = loaded;
-  if (leaseNode !== undefined)
+  const { leaseNode, isOverdue = false } = loaded;
+  if (leaseNode !== undefined && !isOverdue)
     return { snapshot: { ...rest, record: leaseOf(lease, leaseNode, nowMs) }, isUnsettled: false };
   // Somebody removed the node of a session that lives: the record is gone, as if it had never been.
-  if (loaded.isSessionAlive) return { snapshot: rest, isUnsettled: false };
+  if (loaded.isSessionAlive && !isOverdue) return { snapshot: rest, isUnsettled: false };
   const record = afterExpiry({ ...leaseOf(lease, expiredNode, nowMs), deadlineMs: nowMs });
-  const ended = endedHistory(history, lease, nowMs);
-  const isUnsettled = record !== undefined || ended !== history;
+  const endedAtMs =
+    leaseNode === undefined
+      ? nowMs
+      : Math.min(nowMs, leaseNode.stat.modifiedAtMs + leaseNode.ttlMs);
+  const ended = endedHistory(history, lease, endedAtMs);
+  const isUnsettled = record !== undefined || ended !== history || isOverdue;
   return { snapshot: { ...rest, record, history: ended }, isUnsettled };
 }
 

@@ -1,3 +1,4 @@
+import type { NodeStat } from '../../drivers/zookeeper/index.js';
 import type { HistoryEntry } from '../history.js';
 import { Holder } from '../holder.js';
 import type { Revocation } from '../record.js';
@@ -32,7 +33,8 @@ const format = 1;
 
 /**
  * A text as it is written. In the step that grants, the term is not known: it is the number of that very transaction
- * plus `base`. So it is written as 0, and who writes next, knowing the number from the node, writes the term.
+ * plus `base`; nor is the leader's clock. So both are written as 0, and who writes next, knowing number and time of that
+ * transaction from the node, writes them.
  */
 interface Written {
   readonly tenure: number;
@@ -48,78 +50,79 @@ export function encodeState(
   { lease, after, suspension, history = [] }: NameState,
   granted?: { readonly foretold: number; readonly base: number },
 ): Buffer {
-  const unknown = (term: number): number => (term === granted?.foretold ? 0 : term);
+  const isUnknown = ({ term }: { readonly term: number }): boolean => term === granted?.foretold;
   const written: Written = {
     tenure: format,
     ...(granted === undefined ? {} : { base: granted.base }),
-    ...(lease && { lease: { ...lease, holder: lease.holder.wire, term: unknown(lease.term) } }),
+    ...(lease && {
+      lease: { ...lease, holder: lease.holder.wire, ...(isUnknown(lease) && unknown) },
+    }),
     ...(after && { after }),
     ...(suspension && { suspension }),
     ...(history.length > 0 && {
       history: history.map((entry) =>
-        entry.kind === 'term' ? { ...entry, term: unknown(entry.term) } : entry,
+        entry.kind === 'term' && isUnknown(entry) ? { ...entry, ...unknown } : entry,
       ),
     }),
   };
   return Buffer.from(JSON.stringify(written));
 }
 
+const unknown = { term: 0, grantedAtMs: 0 } as const;
+
+/** What is told of the transaction that wrote a text. */
+type WrittenBy = Pick<NodeStat, 'modifiedZxid' | 'modifiedAtMs'>;
+
+/** Puts the numbers of the granting transaction in their places. */
+type Grant = (value: { readonly term: number; readonly grantedAtMs: number }) => {
+  readonly term: number;
+  readonly grantedAtMs: number;
+};
+
 /** @returns the state, or `undefined` if the text is none of ours. */
-export function decodeState(data: Buffer, modifiedZxid: number): NameState | undefined {
+export function decodeState(data: Buffer, by: WrittenBy): NameState | undefined {
   if (data.length === 0) return {};
   const written = parseObject(data.toString()) as Partial<Written> | undefined;
   if (written?.tenure !== format) return undefined;
   try {
-    const term = (value: number): number => {
-      const real = value === 0 ? (written.base ?? Number.NaN) + modifiedZxid : value;
-      if (!isTerm(real)) throw new RangeError('no term');
-      return real;
-    };
-    const lease = written.lease && decodeLease(written.lease, term);
-    const after = written.after && { ...written.after, term: term(written.after.term) };
+    const grant: Grant = ({ term, grantedAtMs }) =>
+      term === 0
+        ? { term: checkedTerm((written.base ?? 0) + by.modifiedZxid), grantedAtMs: by.modifiedAtMs }
+        : { term: checkedTerm(term), grantedAtMs: number(grantedAtMs) };
     return {
-      lease,
-      after: after && checkedAfter(after),
+      lease: written.lease && decodeLease(written.lease, grant),
+      after: written.after && checkedAfter(written.after),
       suspension: written.suspension && checkedAct(written.suspension),
-      history: written.history?.map((entry) => decodeEntry(entry, term)),
+      history: written.history?.map((entry) => decodeEntry(entry, grant)),
     };
   } catch {
     return undefined;
   }
 }
 
-function decodeLease(
-  written: NonNullable<Written['lease']>,
-  term: (value: number) => number,
-): LeaseState {
+function decodeLease(written: NonNullable<Written['lease']>, grant: Grant): LeaseState {
   const holder = Holder.parse(text(written.holder));
   if (holder === undefined) throw new TypeError('no holder');
   return {
     holder,
     attempt: text(written.attempt),
-    term: term(written.term),
+    ...grant(written),
     graceMs: number(written.graceMs),
-    grantedAtMs: number(written.grantedAtMs),
     session: text(written.session),
     revocation: written.revocation && checkedRevocation(written.revocation),
   };
 }
 
-function decodeEntry(entry: HistoryEntry, term: (value: number) => number): HistoryEntry {
+function decodeEntry(entry: HistoryEntry, grant: Grant): HistoryEntry {
   if (entry.kind === 'act') return { ...checkedAct(entry), kind: 'act', act: entry.act };
-  const { holderId, grantedAtMs, endedAtMs, endReason } = entry;
-  return {
-    kind: 'term',
-    term: term(entry.term),
-    holderId: text(holderId),
-    grantedAtMs: number(grantedAtMs),
-    endedAtMs,
-    endReason,
-  };
+  const { holderId, endedAtMs, endReason } = entry;
+  const { term, grantedAtMs } = grant(entry);
+  return { kind: 'term', term, holderId: text(holderId), grantedAtMs, endedAtMs, endReason };
 }
 
 function checkedAfter(after: NonNullable<NameState['after']>): NonNullable<NameState['after']> {
   number(after.deadlineMs);
+  checkedTerm(after.term);
   if (after.kind === 'reservation') {
     text(after.to);
     return after;
@@ -169,6 +172,11 @@ export function parseObject(json: string): object | undefined {
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new TypeError('no text');
+}
+
+function checkedTerm(value: unknown): number {
+  if (isTerm(value)) return value;
+  throw new RangeError('no term');
 }
 
 function number(value: unknown): number {

@@ -136,10 +136,17 @@ export class Steps {
         'names' in scope ? scope.names : await this.#namesIn(call, control, scope.group);
       return this.loader.load(call, control, names, { withCandidates });
     };
-    const [loaded, content] = await Promise.all([load(), root, barrier]);
+    const [read, content] = await Promise.all([load(), root, barrier]);
     const nowMs = clock.nowMs();
+    const loaded = read.map((one) => ({ ...one, isOverdue: this.#isOverdue(one) }));
     const seen = loaded.map((one) => snapshotOf(one, nowMs));
     return { control, nowMs, root: readRoot(content, paths.root), loaded, seen };
+  }
+
+  #isOverdue({ name, state, leaseNode }: LoadedName): boolean {
+    if (state.lease === undefined || leaseNode === undefined) return false;
+    const path = this.#options.paths.lease(name, state.lease.attempt);
+    return this.#options.tended.isOverdue(path, leaseNode.stat.modifiedZxid);
   }
 
   /** What is read after it is at least as new as what anybody had been told before. A write also tells the time. */
@@ -234,12 +241,12 @@ export class Steps {
     if (stat === undefined) throw new RangeError('the answer to a transaction has no number');
     const { modifiedZxid } = stat;
     this.#options.clock.learn(stat.modifiedAtMs);
+    for (const path of bundle.flatMap(({ ends }) => ends)) tended.forget(path);
     for (const { tends, foretold } of bundle) {
       const known = foretold === undefined ? {} : { term: granting.base + modifiedZxid };
       for (const node of tends)
         tended.tend({ ...node, modifiedZxid, ...(node.kind === 'lease' ? known : {}) });
     }
-    for (const path of bundle.flatMap(({ ends }) => ends)) tended.forget(path);
     return modifiedZxid;
   }
 

@@ -11,6 +11,8 @@ export interface TendedNode {
   ttlMs: number;
   /** Monotonic ms. */
   deadlineMs: number;
+  /** Its time was over when somebody last looked; it is being ended. */
+  isDue?: boolean;
   /** The transaction that last wrote it as far as we know: whoever wrote it since has renewed it. */
   modifiedZxid: number | undefined;
   /** Of a lease: what a renewal has to agree with. */
@@ -39,6 +41,13 @@ export class TendedNodes {
     return this.#byPath.get(path);
   }
 
+  /** Whether its time is over, and nobody has written to it since we last did. */
+  isOverdue(path: string, modifiedZxid: number): boolean {
+    const node = this.#byPath.get(path);
+    if (node === undefined || node.modifiedZxid !== modifiedZxid) return false;
+    return node.isDue || node.deadlineMs <= this.#runtime.now().monotonicMs;
+  }
+
   leaseOf(name: string): TendedNode | undefined {
     const path = this.#leases.get(name);
     return path === undefined ? undefined : this.#byPath.get(path);
@@ -58,9 +67,11 @@ export class TendedNodes {
   renewed(node: TendedNode, ttlMs: number, modifiedZxid: number | undefined): void {
     node.ttlMs = ttlMs;
     node.modifiedZxid = modifiedZxid;
+    node.isDue = false;
     this.postpone(node, ttlMs);
   }
 
+  /** Looks again later. */
   postpone(node: TendedNode, delayMs: number): void {
     node.deadlineMs = this.#runtime.now().monotonicMs + delayMs;
     this.#arm(node.deadlineMs);
@@ -99,7 +110,10 @@ export class TendedNodes {
     const nowMs = this.#runtime.now().monotonicMs;
     const due = [...this.#byPath.values()].filter(({ deadlineMs }) => deadlineMs <= nowMs);
     // Until somebody has looked, the next look is a ttl away.
-    for (const node of due) node.deadlineMs = nowMs + node.ttlMs;
+    for (const node of due) {
+      node.deadlineMs = nowMs + node.ttlMs;
+      node.isDue = true;
+    }
     const deadlines = [...this.#byPath.values()].map(({ deadlineMs }) => deadlineMs);
     if (deadlines.length > 0) this.#arm(deadlines.reduce((one, other) => Math.min(one, other)));
     if (due.length > 0) this.#onDue(due);

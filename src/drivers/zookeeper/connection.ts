@@ -276,8 +276,17 @@ export class ZooKeeperConnection {
           error === 0 ? resolve(reader) : reject(new ZooKeeperError(error)),
         fail: reject,
       });
-      this.#socket.write(writer.packet());
+      this.#send(writer.packet());
     });
+  }
+
+  /** What is asked in one turn goes out in one piece. */
+  #send(packet: Buffer): void {
+    if (this.#socket.writableCorked === 0) {
+      this.#socket.cork();
+      process.nextTick(() => this.#socket.uncork());
+    }
+    this.#socket.write(packet);
   }
 
   #received(packet: Buffer): void {

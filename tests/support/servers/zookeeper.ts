@@ -15,7 +15,7 @@ import {
 export interface ZooKeeperOptions {
   /** The grain of its time. Default 50 ms. */
   readonly tickTimeMs?: number;
-  /** The session time-outs that it grants. Default 200 ms and 60 s. */
+  /** The session time-outs that it grants. Default 300 ms and 60 s. */
   readonly smallestSessionMs?: number;
   readonly largestSessionMs?: number;
   /** Give it a wall clock of its own, for `stepClock`. Default: that of the machine. */
@@ -47,7 +47,14 @@ export interface ZooKeeperServer {
 }
 
 const host = '127.0.0.1';
-const jars = ['zookeeper', 'zookeeper-jute', 'slf4j-api', 'slf4j-nop', 'netty-all', 'metrics-core'];
+const jars = [
+  'zookeeper',
+  'zookeeper-jute',
+  'slf4j-api',
+  'slf4j-simple',
+  'netty-all',
+  'metrics-core',
+];
 const moreJars = ['snappy-java', 'jackson-annotations', 'jackson-core', 'jackson-databind'];
 
 interface Member {
@@ -108,6 +115,7 @@ async function startMember(member: Member, options: ZooKeeperOptions): Promise<Z
       args: [
         ...['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'],
         ...['-Dzookeeper.jmx.log4j.disable=true', '-Dzookeeper.admin.enableServer=false'],
+        '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
         // A commit of the tests need not survive a power cut.
         '-Dzookeeper.forceSync=no',
         ...['-cp', [...jars, ...moreJars].map(jarFile).join(':')],
@@ -169,7 +177,7 @@ function jarFile(name: string): string {
 function configuration(
   { port, peers }: Member,
   data: string,
-  { tickTimeMs = 50, smallestSessionMs = 200, largestSessionMs = 60_000 }: ZooKeeperOptions,
+  { tickTimeMs = 50, smallestSessionMs = 300, largestSessionMs = 60_000 }: ZooKeeperOptions,
 ): string {
   return [
     `tickTime=${tickTimeMs}`,
