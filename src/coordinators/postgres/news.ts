@@ -148,10 +148,10 @@ function positionOfCall(
   before: Wait | undefined,
   [, , callCount, calledPosition, position]: NewsAnswer['waits'][number],
 ): number | undefined {
-  // Seen for the first time: its enrollment has told what stood there.
-  if (before === undefined) return undefined;
-  if (callCount > before.callCount && calledPosition !== null) return calledPosition;
-  const isNew = position !== null && !before.mayHave;
+  // Of an entry that is seen for the first time its enrollment has told what stood there; not that it was called since.
+  const { callCount: knownCount, mayHave } = before ?? { callCount: 0, mayHave: true };
+  if (callCount > knownCount && calledPosition !== null) return calledPosition;
+  const isNew = position !== null && !mayHave;
   return isNew && position < calledCount ? position : undefined;
 }
 
