@@ -215,7 +215,7 @@ export class EtcdClient {
         return await this.#ask(endpoint, parts, attempt);
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        this.#avoid(endpoint);
+        this.avoid(endpoint);
         failures.push(error);
         if (error.mayBeExecuted && !parts.isRepeatable) break;
       }
@@ -235,7 +235,7 @@ export class EtcdClient {
   }
 
   /** What hung or broke is asked last from now on. */
-  #avoid(endpoint: EtcdEndpoint): void {
+  avoid(endpoint: EtcdEndpoint): void {
     this.#order = [...this.#order.filter((one) => one !== endpoint), endpoint];
   }
 

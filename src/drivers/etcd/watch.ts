@@ -9,6 +9,7 @@ import {
   safeInteger,
   watchFields,
 } from './kv.js';
+import type { EtcdEndpoint } from './location.js';
 
 export interface EtcdEvent {
   readonly kind: 'put' | 'delete';
@@ -43,6 +44,7 @@ const probeMs = 10_000;
 export class EtcdWatch {
   readonly #options: WatchOptions;
   #request: ClientRequest | undefined;
+  #endpoint: EtcdEndpoint | undefined;
   #createdCount = 0;
   #hasEnded = false;
 
@@ -65,6 +67,7 @@ export class EtcdWatch {
     const deadline = client.deadline(openingMs);
     const parts = await client.stream('/v3/watch', body, deadline);
     if (this.#hasEnded) return;
+    this.#endpoint = parts.endpoint;
     const request = open(parts);
     this.#request = request;
     const timer = client.runtime.setTimer(openingMs, () => this.#end(), {
@@ -130,7 +133,9 @@ export class EtcdWatch {
   #end(compactedAt?: number): void {
     if (this.#hasEnded) return;
     this.stop();
-    this.#options.onEnd(compactedAt);
+    const { client, onEnd } = this.#options;
+    if (compactedAt === undefined && this.#endpoint !== undefined) client.avoid(this.#endpoint);
+    onEnd(compactedAt);
   }
 }
 
