@@ -10,12 +10,13 @@ import {
 } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
-import { assertUsable, durabilityWarnings, parseFacts, type RedisFacts } from './checks.js';
+import { durabilityWarnings, type RedisFacts } from './checks.js';
 import type { RedisSource } from './client.js';
 import { movedTo } from './cluster.js';
 import { checkConnectTimeout } from './connect-timeout.js';
 import type { Endpoint } from './endpoint.js';
 import { replyCode, replyError } from './errors.js';
+import { greet } from './greeting.js';
 import type { Link } from './link.js';
 import { openLink } from './opening.js';
 import { type Confirmation, shortfallOf, type Written } from './replicas.js';
@@ -288,7 +289,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       this.#movedTo = undefined;
       await openLink(this.#source, { ...search, movedTo: redirect }, (link, untilMs) => {
         link.onEnd((reason) => this.#linkEnded(link, reason));
-        return this.#check(link, untilMs);
+        return this.#accept(link, untilMs);
       });
     } catch (error) {
       this.#failure = error instanceof TenureError ? error : new UnreachableError(String(error));
@@ -297,52 +298,17 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   }
 
   /** Nothing may be granted before this is through. */
-  async #check(link: Link, deadlineMs: number): Promise<void> {
-    const sentAtMs = this.#nowMs();
-    try {
-      const [time, info] = await Promise.all([
-        link.call('time', [], 'TIME', deadlineMs),
-        link.call('info', [], 'INFO', deadlineMs).catch((error: Error) => this.#infoDenied(error)),
-      ]);
-      const [seconds, microseconds] = time as [string, string];
-      const serverMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
-      link.clock.observe(serverMs, sentAtMs, this.#nowMs());
-      const facts = info === undefined ? undefined : parseFacts(String(info));
-      await this.#assertMaster(link, facts, deadlineMs);
-      if (facts !== undefined) assertUsable(facts, link.address);
-      this.#address = link.address;
-      this.#link = link;
-      this.#failure = undefined;
-      this.#backoff.reset();
-      this.#nextAttemptAtMs = this.#nowMs() + shortestLinkMs;
-      this.#events.emit('connected', { address: this.address, facts });
-      if (facts !== undefined) this.#warnOf(facts);
-    } catch (error) {
-      link.end('the server was not accepted');
-      throw replyCode(error) === undefined
-        ? error
-        : replyError(error as Error, 'the first question', link.address);
-    }
-  }
-
-  /** What others say who the master is may be old news; a server that is none now may be again, or another one is. */
-  async #assertMaster(
-    link: Link,
-    facts: RedisFacts | undefined,
-    deadlineMs: number,
-  ): Promise<void> {
-    if (this.#source.topology === 'single') return;
-    const role = facts?.role || (await this.#roleOf(link, deadlineMs));
-    if (role === 'master') return;
-    throw new UnreachableError(
-      `${link.address} was said to be the master, and is a replica: the failover is not over, or the news of it have not reached everybody.`,
-    );
-  }
-
-  /** Where INFO is denied. */
-  async #roleOf(link: Link, deadlineMs: number): Promise<unknown> {
-    const reply = await link.call('role', [], 'ROLE', deadlineMs);
-    return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
+  async #accept(link: Link, deadlineMs: number): Promise<void> {
+    const { topology } = this.#source;
+    const { facts, warning } = await greet(link, topology, this.#runtime, deadlineMs);
+    this.#address = link.address;
+    this.#link = link;
+    this.#failure = undefined;
+    this.#backoff.reset();
+    this.#nextAttemptAtMs = this.#nowMs() + shortestLinkMs;
+    if (warning !== undefined) this.#warn(warning);
+    this.#events.emit('connected', { address: this.address, facts });
+    if (facts !== undefined) this.#warnOf(facts);
   }
 
   /** Once for each state of the server, not at every connect. */
@@ -351,16 +317,11 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     const isNew = (warning: string) => !this.#warnings.includes(warning);
     const fresh = warnings.filter(isNew);
     this.#warnings = warnings;
-    for (const message of fresh) this.#events.emit('warning', { address: this.address, message });
+    for (const message of fresh) this.#warn(message);
   }
 
-  #infoDenied(error: Error): undefined {
-    if (replyCode(error) !== 'NOPERM') throw error;
-    this.#events.emit('warning', {
-      address: this.address,
-      message:
-        'INFO is denied, so neither the role nor maxmemory-policy could be checked: it must be a master with noeviction',
-    });
+  #warn(message: string): void {
+    this.#events.emit('warning', { address: this.address, message });
   }
 
   #linkEnded(link: Link, reason: string): void {

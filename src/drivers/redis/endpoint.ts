@@ -23,6 +23,11 @@ export function endpointText({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** For messages. */
+export function addressOf(endpoint: Endpoint, db = 0, tls?: unknown): string {
+  return `${tls ? 'rediss' : 'redis'}://${endpointText(endpoint)}/${db}`;
+}
+
 /** Where a server that calls itself `told` is reached from here. */
 export function translated(told: Endpoint, map: NodeAddressMap): Endpoint {
   const text = endpointText(told);

@@ -1,10 +1,9 @@
 export type { RedisFacts } from './checks.js';
-export type { DuplicableRedisClient, RedisSource, Topology } from './client.js';
+export type { DuplicableRedisClient, Topology } from './client.js';
 export {
   RedisConnection,
   type RedisConnectionEvents,
 } from './connection.js';
-export type { NodeAddressMap } from './endpoint.js';
 export { eraseKeys } from './erase.js';
 export type { Confirmation, Written } from './replicas.js';
 export {

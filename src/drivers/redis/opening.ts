@@ -1,4 +1,4 @@
-import { TenureError, UnreachableError } from '../../errors/index.js';
+import { StoreMisconfiguredError, TenureError, UnreachableError } from '../../errors/index.js';
 import type { RedisSource, Search } from './client.js';
 import { Link } from './link.js';
 
@@ -6,7 +6,7 @@ import { Link } from './link.js';
  * Connects to the first of the servers that a source finds, and that is accepted; each gets its share of the time.
  *
  * @param accept rejects for one that is not; it then ends the link.
- * @throws {TenureError} why the last of them was not.
+ * @throws {TenureError} why the last of them was not, or the first of them that is misconfigured.
  */
 export async function openLink(
   source: RedisSource,
@@ -25,7 +25,8 @@ export async function openLink(
       return link;
     } catch (error) {
       if (!(error instanceof TenureError)) throw error;
-      failure = error;
+      // A master that cannot be trusted says more than a replica that was tried after it.
+      if (!(failure instanceof StoreMisconfiguredError)) failure = error;
     }
   }
   throw failure ?? new UnreachableError(`nobody told of a server of ${source.address}`);

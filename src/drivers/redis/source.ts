@@ -2,6 +2,7 @@ import { OptionError } from '../../errors/index.js';
 import type { DuplicableRedisClient, RedisNode, RedisSource } from './client.js';
 import { ClusterSource } from './cluster.js';
 import {
+  addressOf,
   checkNodeAddressMap,
   type Endpoint,
   endpointText,
@@ -91,12 +92,12 @@ function sourceFromUrl(url: RedisUrl, options: RedisSourceOptions): RedisSource 
 function nodeAt(endpoint: Endpoint, db: number, login: Login): RedisNode {
   const { host, port } = endpoint;
   return {
-    address: `${login.tls ? 'rediss' : 'redis'}://${endpointText(endpoint)}/${db}`,
+    address: addressOf(endpoint, db, login.tls),
     open: (timeoutMs) => openIoredis({ host, port, db, ...login }, timeoutMs),
   };
 }
 
 /** One server that never moves. */
-export function singleSource(node: RedisNode): RedisSource {
+function singleSource(node: RedisNode): RedisSource {
   return { topology: 'single', address: node.address, locate: async () => [node] };
 }

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { findRedisServer } from '../../../scripts/server-binaries.mjs';
 import { Guard, makeServerDir, onFreePort, removeServerDir, ServerProcess } from './process.js';
 import type { RedisOptions, RedisServer } from './redis.js';
-import { ask, hasReplicas, roleOf, startReplicating, until } from './redis-replication.js';
+import { hasReplicas, roleOf, startReplicating, until } from './redis-replication.js';
 
 export interface SentinelOptions {
   /** After how long a master that does not answer is replaced. Default 500 ms. */
@@ -199,5 +199,3 @@ async function isReady(
   await askSentinel(sentinel, options, 'SENTINEL', ...question, '500');
   return true;
 }
-
-export { ask };
