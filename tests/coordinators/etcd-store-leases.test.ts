@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
+import { FaultProxy } from '../support/proxy.js';
+import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
+import { Actor, call, pause, until } from './etcd-stage.js';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let cluster: EtcdCluster;
+const clients: EtcdCoordinator[] = [];
+
+beforeAll(async () => {
+  cluster = await startEtcd();
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  await cluster.stop();
+});
+
+const actor = (id: string, url = cluster.url) => {
+  const client = etcdCoordinator(url);
+  clients.push(client);
+  return new Actor(client, id);
+};
+
+async function leasesOf(prefix: string): Promise<number[]> {
+  const { kvs = [] } = JSON.parse(await cluster.etcdctl('get', '--prefix', prefix, '-w', 'json'));
+  return kvs.map(({ lease }: { lease: number }) => lease);
+}
+
+/** The requests that pass a proxy, as one text each. */
+async function recorded(): Promise<{ url: string; proxy: FaultProxy; requests: string[] }> {
+  const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
+  const requests: string[] = [];
+  proxy.up.set({
+    kind: 'judge',
+    fateOf: (bytes) => {
+      const text = bytes.toString('latin1');
+      if (/^(?:POST|GET) /.test(text)) requests.push(text);
+      return 'none';
+    },
+  });
+  return { url: `etcd://127.0.0.1:${proxy.port}`, proxy, requests };
+}
+
+describe.concurrent('the store leases of a coordinator', () => {
+  it('one of them keeps every name of a ttl, and one message a renewal extends it', async () => {
+    const { url, proxy, requests } = await recorded();
+    const ann = actor('ann', url);
+    const names = Array.from({ length: 300 }, (_, index) => `many-${index}`);
+    const granted = await ann.client.acquire(
+      names.map((name) => ({ name, holder: ann.holder, attempt: 'a'.repeat(32), ttlMs: 10_000 })),
+      { timeoutMs: 10_000 },
+    );
+    expect(new Set(await leasesOf('many-')).size).toBe(1);
+    const own = names.map((name, index) => {
+      const result = granted[index];
+      return { name, holder: ann.holder, term: result?.outcome === 'granted' ? result.term : 0 };
+    });
+    requests.length = 0;
+    const renewals = await ann.client.renew(
+      own.map((request) => ({ ...request, ttlMs: 10_000 })),
+      call,
+    );
+    expect(renewals.every(({ outcome }) => outcome === 'renewed')).toBe(true);
+    const paths = requests.map((text) => /^POST (\S+)/.exec(text)?.[1]);
+    expect(paths.filter((path) => path === '/v3/lease/keepalive')).toHaveLength(1);
+    // 300 comparisons, 127 in each.
+    expect(paths.filter((path) => path === '/v3/kv/txn')).toHaveLength(3);
+    const ends = await ann.client.release(own, { timeoutMs: 10_000 });
+    expect(ends.every(({ outcome }) => outcome === 'ended')).toBe(true);
+    await ann.client.close();
+    await proxy.stop();
+  });
+
+  it('a name that is not renewed ends in its time, though others keep the store lease alive', async () => {
+    const [ann, bob] = [actor('ann'), actor('bob')];
+    const kept = await ann.take('kept');
+    await ann.take('left');
+    const startedMs = performance.now();
+    await until('the end of the other name', 4_000, async () => {
+      expect(await ann.renew('kept', kept)).toBe('renewed');
+      const [record] = await bob.client.read(['left'], call);
+      return record === undefined;
+    });
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(1_800);
+    expect(tookMs).toBeLessThan(3_000);
+    expect((await bob.acquire('kept')).outcome).toBe('held');
+  });
+
+  it('what a process leaves behind that is gone ends with its store lease', async () => {
+    const [ann, bob] = [actor('ann'), actor('bob')];
+    const term = await ann.take('gone', { graceMs: 2_000, keepHistory: true });
+    // As a process that has died: nothing of it renews or removes anything any more.
+    await ann.client.close();
+    await until('a lock-delay', 6_000, async () => {
+      const [record] = await bob.client.read(['gone'], call);
+      return record?.state === 'lock-delay' && record.term === term;
+    });
+    expect((await bob.acquire('gone')).outcome).toBe('held');
+    expect(await bob.wins('gone', 8_000)).toBeGreaterThan(term);
+    const [line] = await bob.client.history('gone', call);
+    expect(line).toMatchObject({ kind: 'term', term, endReason: 'expired' });
+  });
+
+  it('a store lease that an operator revokes is a loss, found at the next renewal', async () => {
+    const ann = actor('ann');
+    const term = await ann.take('revoked', { ttlMs: 20_000 });
+    expect(await ann.renew('revoked', term, 20_000)).toBe('renewed');
+    const [lease] = await leasesOf('revoked/');
+    const text = await cluster.etcdctl('lease', 'list');
+    expect(lease).toBeGreaterThan(0);
+    // JSON numbers lose digits: the key tells the id.
+    const hex = /revoked\/([0-9a-f]+)-/.exec(
+      await cluster.etcdctl('get', '--prefix', 'revoked/'),
+    )?.[1];
+    expect(text).toContain(hex);
+    await cluster.etcdctl('lease', 'revoke', hex ?? '');
+    expect(await ann.renew('revoked', term, 20_000)).toBe('vanished');
+    expect(await ann.take('revoked')).toBeGreaterThan(term);
+  });
+
+  it('another client of the same holder can renew, and then it is that one which keeps the lease', async () => {
+    const ann = actor('ann');
+    const thread = actor('ann');
+    const term = await ann.take('moved');
+    const renewal = { name: 'moved', holder: ann.holder, term, ttlMs: 2_000 };
+    for (let round = 0; round < 6; round++) {
+      expect(await thread.client.renew([renewal], call)).toEqual([{ outcome: 'renewed' }]);
+      await pause(500);
+    }
+    // Well past the time that the first client would have ended it.
+    expect((await ann.held('moved')).term).toBe(term);
+    expect(await ann.renew('moved', term)).toBe('renewed');
+    await pause(1_500);
+    expect(await ann.renew('moved', term)).toBe('renewed');
+  });
+
+  it('an acquisition whose answer is lost and that nobody undoes ends in its time', async () => {
+    const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
+    const ann = actor('ann', `etcd://127.0.0.1:${proxy.port}`);
+    const bob = actor('bob');
+    // Something else keeps the store lease alive.
+    const kept = await ann.take('unknown-kept');
+    let isLosing = false;
+    proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => {
+        if (bytes.includes('request_put')) isLosing = true;
+        return 'none';
+      },
+    });
+    proxy.down.set({ kind: 'judge', fateOf: () => (isLosing ? 'swallow' : 'none') });
+    await expect(ann.acquire('unknown', {}, { timeoutMs: 500 })).rejects.toThrow(/may have been/);
+    proxy.heal();
+    expect((await bob.acquire('unknown')).outcome).toBe('held');
+    await until('the end', 5_000, async () => {
+      await ann.renew('unknown-kept', kept).catch(() => undefined);
+      return (await bob.acquire('unknown')).outcome === 'granted';
+    });
+    await ann.client.close();
+    await proxy.stop();
+  });
+});
