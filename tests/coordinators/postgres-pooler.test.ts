@@ -1,9 +1,10 @@
-import { afterAll, beforeAll } from 'vitest';
-import { migratePostgres } from '../../src/postgres.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migratePostgres, postgresCoordinator } from '../../src/postgres.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
 import { concurrentCases } from '../support/concurrent-cases.js';
 import { type PostgresServer, startPostgres } from '../support/servers/index.js';
 import { type PgBouncer, startPgBouncer } from '../support/servers/pgbouncer.js';
+import { runSql, Speaker } from './postgres-fixture.js';
 import { postgresTarget } from './postgres-target.js';
 
 let server: PostgresServer;
@@ -29,7 +30,53 @@ registerCoordinatorConformance(
       restartLosingData: elsewhere,
       loseTail: elsewhere,
       stepClock: elsewhere,
+      // It does not read from a client that waits for a session, so it learns late that this one is gone.
+      pendingCount: 'the pooler closes its end of a connection in its own time',
     },
   }),
   concurrentCases,
 );
+
+describe('notifications behind a pooler', () => {
+  it('do not come through in transaction mode, which is said once; who waits is told by asking', async () => {
+    const { waiter, owner, woken, warnings } = await watching(pooler.url, 'transaction');
+    await expect.poll(() => warnings, { timeout: 3_000 }).toHaveLength(1);
+    expect(warnings[0]).toMatch(/pooler in transaction mode.*every 500 ms/);
+    await expect.poll(() => woken).toEqual([undefined]);
+    await owner.release('group/name', await owner.take('group/name'));
+    const term = await owner.take('group/name', { keepHistory: true });
+    await expect.poll(() => woken.at(-1), { timeout: 2_000 }).toBe('group/name');
+    await owner.release('group/name', term);
+    const stop = waiter.watch('another', () => {});
+    stop();
+    expect(warnings).toHaveLength(1);
+    await Promise.all([waiter.close(), owner.coordinator.close()]);
+    const listening = 'SELECT count(*)::int AS count FROM pg_stat_activity WHERE query LIKE $1';
+    expect(await runSql(server.url, listening, ['LISTEN tenure\\_%'])).toEqual([{ count: 0 }]);
+  });
+
+  it('come through in session mode', async () => {
+    const session = await startPgBouncer(server, { poolMode: 'session' });
+    const { waiter, owner, woken, warnings } = await watching(session.url, 'session');
+    await expect.poll(() => woken.length, { timeout: 3_000 }).toBeGreaterThan(1);
+    const startedMs = performance.now();
+    await owner.release('group/name', await owner.take('group/name'));
+    await expect.poll(() => woken.at(-1), { interval: 5 }).toBe('group/name');
+    expect(performance.now() - startedMs).toBeLessThan(400);
+    expect(warnings).toEqual([]);
+    await Promise.all([waiter.close(), owner.coordinator.close()]);
+    await session.stop();
+  });
+});
+
+async function watching(url: string, namespace: string) {
+  const waiter = postgresCoordinator(url, { namespace });
+  const owner = new Speaker(postgresCoordinator(url, { namespace }));
+  const warnings: string[] = [];
+  const woken: (string | undefined)[] = [];
+  waiter.on('warning', ({ message }) => {
+    if (!message.includes('fsync')) warnings.push(message);
+  });
+  waiter.watch('group', (name) => woken.push(name));
+  return { waiter, owner, woken, warnings };
+}
