@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreRefusedError } from '../../src/errors/index.js';
 import { etcdCoordinator } from '../../src/etcd.js';
+import { FaultProxy } from '../support/proxy.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
-import { Actor, call, pause, until } from './etcd-stage.js';
+import { Actor, call, until } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 40_000 });
 
@@ -99,26 +100,27 @@ describe.concurrent('etcd and its operators', () => {
 
   it('a watch whose past was compacted begins anew, and says that anything may have happened', async () =>
     withOne(async (cluster) => {
-      const [ann, bob] = [0, 1].map(
-        (index) => new Actor(etcdCoordinator(cluster.url), `actor-${index}`),
-      ) as [Actor, Actor];
+      const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
+      const ann = new Actor(etcdCoordinator(cluster.url), 'ann');
+      const bob = new Actor(etcdCoordinator(`etcd://127.0.0.1:${proxy.port}`), 'bob');
       const wakes: (string | undefined)[] = [];
       bob.client.watch('team', (name) => wakes.push(name));
       const term = await ann.take('team/name', { ttlMs: 20_000, keepHistory: true });
       await until('a wake', 3_000, async () => wakes.includes('team/name'));
       // While it is away, what it would ask for next is compacted.
-      cluster.members[0]?.freeze();
-      await bob.client.read(['team/name'], { timeoutMs: 300 }).catch(() => undefined);
-      cluster.members[0]?.thaw();
+      proxy.refuse(true);
+      proxy.reset();
       for (let round = 0; round < 5; round++) await cluster.etcdctl('put', 'other', `${round}`);
       const status = JSON.parse(await cluster.etcdctl('endpoint', 'status', '-w', 'json'));
       await cluster.etcdctl('compact', String(status[0].Status.header.revision));
+      proxy.heal();
       await until('word of it', 5_000, async () => wakes.includes(undefined));
       wakes.length = 0;
       await ann.release('team/name', term);
       await until('a wake', 5_000, async () => wakes.includes('team/name'));
       await ann.client.close();
       await bob.client.close();
+      await proxy.stop();
     }));
 
   it('a version with known defects is named once, with those that mend them', async () =>
@@ -133,6 +135,5 @@ describe.concurrent('etcd and its operators', () => {
       expect(warnings).toHaveLength(isOld ? 1 : 0);
       if (isOld) expect(warnings[0]).toMatch(/3\.4\.42, 3\.5\.28 and 3\.6\.9/);
       await client.close();
-      await pause(0);
     }));
 });

@@ -8,7 +8,7 @@ import { SnapshotLedger } from '../rules/snapshot.js';
 import type { LoadedName, NameLoader } from './loading.js';
 import type { ZooKeeperPaths } from './paths.js';
 import type { ServerClock } from './server-clock.js';
-import type { LeaseSession } from './sessions.js';
+import { type LeaseSession, unbounded } from './sessions.js';
 import { snapshotOf } from './snapshots.js';
 
 type Called = (call: CandidateCall) => void;
@@ -22,11 +22,6 @@ interface Attended {
   /** Watches of an earlier look tell nothing any more. */
   round: number;
 }
-
-/** What is asked beside a user's calls needs no time limit: a connection that hangs is ended by its pings. */
-const unbounded = {
-  ask: <Answer>(_: ZooKeeperConnection, send: () => Promise<Answer>): Promise<Answer> => send(),
-};
 
 /**
  * Calls candidates of this process. Who is among the first watches the name's node and the end of its lease; who stands

@@ -45,6 +45,7 @@ import { Renewals } from './renewals.js';
 import { ServerClock } from './server-clock.js';
 import { Sessions } from './sessions.js';
 import { Steps } from './steps.js';
+import { Sweeper } from './sweeper.js';
 import { TendedNodes } from './tended.js';
 
 export interface ZooKeeperCoordinatorOptions {
@@ -124,6 +125,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   readonly #documents: Documents;
   readonly #bells: Bells;
   readonly #calls: Calls;
+  readonly #sweeper: Sweeper;
   readonly #active = new Set<Call>();
   readonly #events = new Emitter<ZooKeeperCoordinatorEvents>();
   readonly #losses = new Emitter<{ lost: undefined }>();
@@ -162,6 +164,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     this.#documents = new Documents(paths, this.#sessions, runtime);
     this.#bells = new Bells(paths);
     this.#calls = new Calls(paths, this.#steps.loader, clock);
+    this.#sweeper = new Sweeper({ ...shared, runtime });
     this.#expiry = new Expiry({
       ...shared,
       loader: this.#steps.loader,
@@ -194,6 +197,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     call: CallOptions,
   ): Promise<AcquireResult[]> {
     const results = await super.acquire(requests, call);
+    this.#sweeper.look();
     for (const [index, result] of results.entries()) {
       const { name = '' } = requests[index] ?? {};
       if (result.outcome === 'corrupt')
@@ -218,21 +222,31 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   ): Promise<RenewResult[]> {
     const checked = copies(checkRenewals(requests, this.promises));
     const timeoutMs = checkTimeout(call);
-    const startedMs = this.#runtime.now().monotonicMs;
+    if (checked.length === 0) return this.#nothing();
+    return this.#within('renew', timeoutMs, true, async (one) => {
+      const renewed = await this.#renewals.renew(one, checked);
+      const rest = checked.filter(({ name }) => !renewed.has(name));
+      const judged = rest.length === 0 ? [] : await this.#judge(one, rest, timeoutMs);
+      const byName = new Map(rest.map(({ name }, index) => [name, judged[index]]));
+      return checked.map(({ name }) => byName.get(name) ?? { outcome: 'renewed' });
+    });
+  }
+
+  async #judge(
+    call: Call,
+    requests: readonly RenewRequest[],
+    timeoutMs: number,
+  ): Promise<RenewResult[]> {
+    const scope = { names: requests.map(({ name }) => name) };
+    const execute = (ledger: Ledger, nowMs: number) =>
+      requests.map((request) => this.extend(ledger, request, nowMs));
+    const step = { operation: 'renew', mode: 'write', scope, timeoutMs, execute } as const;
+    return (await this.#steps.run(call, step)).answer;
+  }
+
+  #nothing(): never[] {
     this.throwIfClosed();
-    const renewed = await this.#within('renew', timeoutMs, true, (one) =>
-      this.#renewals.renew(one, checked),
-    );
-    const rest = checked.filter(({ name }) => !renewed.has(name));
-    const results: RenewResult[] = checked.map(() => ({ outcome: 'renewed' }));
-    if (rest.length === 0) return results;
-    const leftMs = timeoutMs - (this.#runtime.now().monotonicMs - startedMs);
-    const judged = await super.renew(rest, { timeoutMs: Math.max(1, leftMs) });
-    for (const [index, { name }] of rest.entries()) {
-      const own = checked.findIndex((request) => request.name === name);
-      results[own] = judged[index] as RenewResult;
-    }
-    return results;
+    return [];
   }
 
   override async enroll(

@@ -23,6 +23,10 @@ export interface LoadedName {
   readonly name: string;
   /** Of the name's own node; `undefined` if there is none. */
   readonly stat: NodeStat | undefined;
+  /** Of a node that is to be deleted: it counts as none, and goes with the next write. */
+  readonly sweptVersion?: number | undefined;
+  /** When the node was last written, be it to be deleted. */
+  readonly modifiedAtMs?: number | undefined;
   readonly state: NameState;
   /** What stands in the node if it is no state. */
   readonly foreign: string | undefined;
@@ -80,12 +84,18 @@ export class NameLoader {
         options.withCandidates === true ? this.#candidates(call, connection, name) : [],
       ]);
       const state = content && decodeState(content.data, content.stat);
-      const base = { name, stat: content?.stat, candidates };
+      if (content !== undefined && state?.isSwept === true) {
+        const { version, modifiedAtMs } = content.stat;
+        const swept = { stat: undefined, sweptVersion: version, modifiedAtMs };
+        return { name, ...swept, state: {}, foreign: undefined, ...noLease };
+      }
+      const modifiedAtMs = content?.stat.modifiedAtMs;
+      const base = { name, stat: content?.stat, modifiedAtMs, candidates };
       if (content !== undefined && state === undefined)
-        return { ...base, state: {}, foreign: content.data.toString(), ...noLease };
+        return { ...noLease, ...base, state: {}, foreign: content.data.toString() };
       const lease = state?.lease;
       if (lease === undefined)
-        return { ...base, state: state ?? {}, foreign: undefined, ...noLease };
+        return { ...noLease, ...base, state: state ?? {}, foreign: undefined };
 
       const leasePath = this.#paths.lease(name, lease.attempt);
       const [node] = await Promise.all([
@@ -127,7 +137,7 @@ export class NameLoader {
   }
 }
 
-const noLease = { leaseNode: undefined, isSessionAlive: false } as const;
+const noLease = { leaseNode: undefined, isSessionAlive: false, candidates: [] } as const;
 
 /** Not awaited for its answer: whether the node is there says the read beside it. */
 async function watchEnd(

@@ -95,7 +95,7 @@ export class Planner {
       history,
     };
     const granted = isGrant ? { foretold: after.term, base: termBase } : undefined;
-    draft.operations.push(this.#put(loaded, encodeState(state, granted)));
+    draft.operations.push(...this.#put(loaded, encodeState(state, granted)));
     if (before !== undefined && loaded.leaseNode !== undefined && !isSameLease) {
       const path = this.#paths.lease(name, before.attempt);
       const { version } = loaded.leaseNode.stat;
@@ -163,15 +163,16 @@ export class Planner {
     const { suspension, history } = state;
     const moved = { lease: leaseState(after, session.nonce), suspension, history };
     draft.session = session;
-    draft.operations.push(this.#put(loaded, encodeState(moved)), { kind: 'delete', path });
+    draft.operations.push(...this.#put(loaded, encodeState(moved)), { kind: 'delete', path });
     this.#createLease(loaded, after, session, draft, undefined);
   }
 
-  #put({ name, stat }: LoadedName, data: Buffer): NodeOperation {
+  #put({ name, stat, sweptVersion }: LoadedName, data: Buffer): NodeOperation[] {
     const path = this.#paths.name(name);
-    return stat === undefined
-      ? { kind: 'create', path, data }
-      : { kind: 'set', path, data, version: stat.version };
+    if (stat !== undefined) return [{ kind: 'set', path, data, version: stat.version }];
+    const create: NodeOperation = { kind: 'create', path, data };
+    if (sweptVersion === undefined) return [create];
+    return [{ kind: 'delete', path, version: sweptVersion }, create];
   }
 
   #enlist(
@@ -183,7 +184,7 @@ export class Planner {
     const { name } = loaded;
     const before = seen.snapshot.candidates ?? [];
     if (loaded.stat === undefined && !isWritten)
-      draft.operations.push(this.#put(loaded, encodeState({})));
+      draft.operations.push(...this.#put(loaded, encodeState({})));
     for (const gone of before.filter((one) => !after.some(isOfHolderOf(one)))) {
       const path = this.#paths.candidate(name, gone.digest);
       draft.operations.push({ kind: 'delete', path });

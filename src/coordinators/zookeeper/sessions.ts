@@ -193,3 +193,8 @@ export function unless(...codes: readonly number[]): (error: unknown) => undefin
     throw error;
   };
 }
+
+/** What is asked beside a user's calls needs no time limit: a connection that hangs is ended by its pings. */
+export const unbounded = {
+  ask: <Answer>(_: ZooKeeperConnection, send: () => Promise<Answer>): Promise<Answer> => send(),
+};

@@ -15,6 +15,8 @@ export interface NameState {
   readonly after?: StoredLockDelay | StoredReservation | undefined;
   readonly suspension?: Revocation | undefined;
   readonly history?: readonly HistoryEntry[] | undefined;
+  /** Nothing is known of the name, and its node is to be deleted: whoever needs one makes a new one. */
+  readonly isSwept?: boolean;
 }
 
 export interface LeaseState {
@@ -43,7 +45,11 @@ interface Written {
   readonly after?: NameState['after'];
   readonly suspension?: Revocation;
   readonly history?: readonly HistoryEntry[];
+  readonly swept?: true;
 }
+
+/** What the node of a name says that is to be deleted. */
+export const sweptState: Buffer = Buffer.from(JSON.stringify({ tenure: format, swept: true }));
 
 /** @param granted in the step that grants: the term that the rules foretold, and the base of the real one. */
 export function encodeState(
@@ -94,6 +100,7 @@ export function decodeState(data: Buffer, by: WrittenBy): NameState | undefined 
       after: written.after && checkedAfter(written.after),
       suspension: written.suspension && checkedAct(written.suspension),
       history: written.history?.map((entry) => decodeEntry(entry, grant)),
+      isSwept: written.swept === true,
     };
   } catch {
     return undefined;

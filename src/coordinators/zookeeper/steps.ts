@@ -129,7 +129,9 @@ export class Steps {
     const control = await call.connection(sessions.control);
     // Not awaited first: requests of one connection are executed in their order.
     const barrier = this.#barrier(call, control);
-    const root = call.ask(control, () => control.getData(paths.root));
+    const root = call
+      .ask(control, () => control.getData(paths.root))
+      .catch((error) => this.#withoutRoot(control, error));
     const withCandidates = candidateOperations.includes(operation);
     const load = async () => {
       const names =
@@ -141,6 +143,14 @@ export class Steps {
     const loaded = read.map((one) => ({ ...one, isOverdue: this.#isOverdue(one) }));
     const seen = loaded.map((one) => snapshotOf(one, nowMs));
     return { control, nowMs, root: readRoot(content, paths.root), loaded, seen };
+  }
+
+  /** Somebody has deleted the namespace: another connection makes it anew. */
+  #withoutRoot(control: ZooKeeperConnection, error: unknown): never {
+    if (!isZooKeeperError(error, errorCode.noNode)) throw error;
+    this.#groups.clear();
+    control.destroy('the nodes of the namespace are gone');
+    throw new ConnectionLostError('the nodes of the namespace are gone');
   }
 
   #isOverdue({ name, state, leaseNode }: LoadedName): boolean {

@@ -44,6 +44,8 @@ export interface ZooKeeperServer {
   readonly clockOffsetMs: number;
   /** What it is now: `standalone`, `leader`, `follower`; `undefined` if it does not serve. */
   mode(): Promise<string | undefined>;
+  /** How many sessions watch each path. */
+  watches(): Promise<Map<string, number>>;
 }
 
 const host = '127.0.0.1';
@@ -167,6 +169,7 @@ async function startMember(member: Member, options: ZooKeeperOptions): Promise<Z
       return clock?.offsetMs ?? 0;
     },
     mode: () => modeOf(port),
+    watches: async () => watchesIn(await word('wchp', port)),
   };
 }
 
@@ -190,23 +193,38 @@ function configuration(
     'initLimit=100',
     'syncLimit=20',
     'admin.enableServer=false',
-    '4lw.commands.whitelist=srvr,ruok',
+    '4lw.commands.whitelist=srvr,wchp',
     ...peers,
     '',
   ].join('\n');
 }
 
-/** Asks with a four-letter word. */
-function modeOf(port: number): Promise<string | undefined> {
+async function modeOf(port: number): Promise<string | undefined> {
+  return /^Mode: (\w+)/m.exec(await word('srvr', port))?.[1];
+}
+
+/** Each path in a line of its own, followed by one indented line for each session. */
+function watchesIn(answer: string): Map<string, number> {
+  const watches = new Map<string, number>();
+  let path = '';
+  for (const line of answer.split('\n')) {
+    if (line.startsWith('/')) path = line;
+    else if (line.startsWith('\t')) watches.set(path, (watches.get(path) ?? 0) + 1);
+  }
+  return watches;
+}
+
+/** Asks with a four-letter word; the empty text if there is no answer. */
+function word(text: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
     const socket = connect(port, host);
     socket.setTimeout(1_000, () => socket.destroy());
-    socket.on('connect', () => socket.write('srvr'));
+    socket.on('connect', () => socket.write(text));
     socket.on('data', (bytes) => {
       answer += bytes;
     });
     socket.on('error', () => {});
-    socket.on('close', () => resolve(/^Mode: (\w+)/m.exec(answer)?.[1]));
+    socket.on('close', () => resolve(answer));
   });
 }
