@@ -38,7 +38,7 @@ export function judgeClaim(
   return {
     kind: 'split',
     isFirst: isFirst(request.attempt, terms.length, blockers),
-    current: bestEvidence(blockers),
+    current: bestEvidence(blockers, quota.majority),
   };
 }
 
@@ -84,12 +84,16 @@ function isFirst(attempt: string, ownCount: number, blockers: readonly LeaseReco
   );
 }
 
-/** What to show who asks at the end: a lease rather than a claim, of the most nodes. */
-function bestEvidence(blockers: readonly LeaseRecord[]): LeaseRecord | undefined {
-  const leases = blockers.filter((record) => !isClaim(record));
-  const [lease] = leases;
+/** What to show who asks at the end: a lease rather than a claim; of claims those of most nodes, as the lease they may become. */
+function bestEvidence(blockers: readonly LeaseRecord[], majority: number): LeaseRecord | undefined {
+  const lease = blockers.find((record) => !isClaim(record));
   if (lease !== undefined) return lease;
-  const claims = blockers.filter(isClaim);
-  const highest = [...claims].sort((one, other) => other.term - one.term)[0];
-  return highest === undefined ? undefined : { ...highest, metadata: undefined };
+  const byAttempt = new Map<string, HeldRecord[]>();
+  for (const claim of blockers.filter(isClaim))
+    byAttempt.set(claim.leaseId, [...(byAttempt.get(claim.leaseId) ?? []), claim]);
+  const [most] = [...byAttempt.values()].sort((one, other) => other.length - one.length);
+  const [first] = most ?? [];
+  if (most === undefined || first === undefined) return undefined;
+  const terms = most.map(({ term }) => term);
+  return { ...first, term: chooseTerm(terms, majority), metadata: undefined };
 }

@@ -13,8 +13,9 @@ import { isTooLate, noMajority } from './errors.js';
 import { claimMs, validityMs } from './limits.js';
 import { answersOf, type Votes } from './majority.js';
 import { claimMetadata } from './merge/memories.js';
-import type { Deadline, Quorum } from './quorum.js';
+import type { Deadline, Question, Quorum } from './quorum.js';
 import { confirmScript } from './scripts/confirm.js';
+import { takeBackScript } from './scripts/take-back.js';
 
 export interface GrantReports {
   corrupt(name: string, detail: string): void;
@@ -75,6 +76,10 @@ class Acquisition {
   readonly #results = new Map<AcquireRequest, AcquireResult>();
   /** What stood in the way last, for those that are not decided at the end. */
   readonly #evidence = new Map<AcquireRequest, LeaseRecord>();
+  /** Whether claims were taken back in the last round. */
+  #gaveWay = false;
+  /** Whether nothing is left of what too few nodes gave. */
+  #isTakenBack = false;
 
   constructor(
     quorum: Quorum,
@@ -108,7 +113,9 @@ class Acquisition {
       const open = this.#requests.filter((request) => !this.#results.has(request));
       if (open.length === 0) return;
       const isPatient = round % firstPatienceCount !== 0;
+      const roundAtMs = this.#quorum.nowMs();
       const isSettled = await this.#round(open, isPatient);
+      const tookMs = this.#quorum.nowMs() - roundAtMs;
       if (!isSettled) {
         await this.#takeBack(open);
         throw new OutcomeUnknownError(
@@ -116,7 +123,7 @@ class Acquisition {
         );
       }
       if (this.#results.size === this.#requests.length) return;
-      const pauseMs = this.#backoff.nextMs();
+      const pauseMs = this.#pauseAfter(tookMs);
       const neededMs = pauseMs + this.#timeoutMs * farewellShare;
       if (this.#quorum.leftMs(this.#deadline) > neededMs && !this.#quorum.isClosed) {
         await this.#quorum.pause(pauseMs);
@@ -130,6 +137,13 @@ class Acquisition {
         'no majority of the nodes gave a claim in time, and it was taken back: others contend for the name, or too few nodes answer. Try again.',
       );
     }
+  }
+
+  /** Who gave way leaves the others the time in which their next claims arrive: as long as a round takes, and a share more. */
+  #pauseAfter(tookMs: number): number {
+    const pauseMs = this.#backoff.nextMs();
+    if (!this.#gaveWay) return pauseMs;
+    return Math.max(pauseMs, tookMs * (1 + this.#quorum.runtime.random()));
   }
 
   /** @returns `false` if what a majority gave could not be confirmed. */
@@ -147,6 +161,7 @@ class Acquisition {
       else if (verdict.kind !== 'split' || !verdict.isFirst || !isPatient) given.push(request);
       this.#note(request, verdict);
     }
+    this.#gaveWay = given.length > 0;
     // Not awaited: it goes ahead of everything that follows on the same connections.
     const takingBack = given.length > 0 ? this.#takeBack(given) : undefined;
     takingBack?.catch(() => undefined);
@@ -196,11 +211,10 @@ class Acquisition {
       (vote) => vote.kind === 'failed' && isTooLate(vote.error),
     ).length;
     if (lateCount >= this.#quorum.majority) return 'too-late';
-    await this.#takeBackAfter(open, votes);
+    // Who heard nothing at all asks again with the same attempt, or releases it; and claims end by themselves.
+    if (answersOf(votes).length > 0) await this.#takeBackAfter(open, votes);
     throw noMajority('acquire', votes, this.#quorum.addresses, this.#isTakenBack);
   }
-
-  #isTakenBack = false;
 
   /** Whether nothing is left of it: then it was not executed, after all. */
   async #takeBackAfter(
@@ -283,7 +297,8 @@ class Acquisition {
       if (count < majority && count + silentCount >= majority) isSettled = false;
       if (count >= majority && !isValid) isSettled = false;
     }
-    if (failed.length > 0) await this.#takeBack(failed);
+    // What a majority may have confirmed is for the caller to release: it may be in force since an earlier call.
+    if (failed.length > 0 && isSettled) await this.#release(failed);
     return isSettled;
   }
 
@@ -317,16 +332,39 @@ class Acquisition {
     };
   }
 
-  /** At every node, those that did not answer included. Never rejects: what is left ends by itself. */
-  async #takeBack(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
+  /** The claims alone, at every node, those that did not answer included. Never rejects: what is left ends by itself. */
+  #takeBack(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
+    const { places, indexes, numbers } = locate(this.#quorum.keys, requests);
+    return this.#undo({
+      script: takeBackScript,
+      call: {
+        keys: [...places.map(({ lease }) => lease), ...indexes],
+        args: [
+          requests.length,
+          ...requests.flatMap(({ holder, attempt, name }, index) => [
+            holder.wire,
+            attempt,
+            name,
+            numbers[index] ?? 0,
+          ]),
+        ],
+      },
+    });
+  }
+
+  /** What was confirmed at too few nodes to be a lease. */
+  #release(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
     const releases = requests.map(({ name, holder, attempt }) => ({ name, holder, attempt }));
-    const { keys, majority, runtime } = this.#quorum;
+    return this.#undo({ script: endScript, call: endCall(this.#quorum.keys, releases) });
+  }
+
+  /** It goes on for its own time; the call does not wait for it longer than it may. */
+  async #undo(question: Pick<Question<true>, 'script' | 'call'>): Promise<Votes<true> | undefined> {
+    const { majority, runtime } = this.#quorum;
     const waiting = new AbortController();
-    // It goes on for its own time; the call does not wait for it longer than it may.
     const asking = this.#quorum.ask<true>(
       {
-        script: endScript,
-        call: endCall(keys, releases),
+        ...question,
         parse: () => true,
         isDecided: (votes) => answersOf(votes).length >= majority,
         nodeTimeoutMs: this.#nodeTimeoutMs,

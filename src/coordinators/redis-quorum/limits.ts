@@ -11,12 +11,12 @@ export const smallestNodeTimeoutMs = 100;
 export const largestNodeTimeoutMs = 1_000;
 
 /**
- * A claim that its client neither turns into a lease nor takes back ends by itself after this: three times what the call may
- * take that makes it, within these, and never longer than the lease. So a client that dies between the two steps of a grant
+ * A claim that its client neither turns into a lease nor takes back ends by itself after this: four times what the call may
+ * take that makes it, so that who lost the answers can ask again; within these, and never longer than the lease. So a client that dies between the two steps of a grant
  * keeps a name from others for a moment, and not for a ttl.
  */
 export function claimMs(ttlMs: number, timeoutMs: number): number {
-  return Math.min(ttlMs, longestClaimMs, Math.max(shortestClaimMs, 3 * timeoutMs));
+  return Math.min(ttlMs, longestClaimMs, Math.max(shortestClaimMs, 4 * timeoutMs));
 }
 const shortestClaimMs = 1_000;
 const longestClaimMs = 10_000;

@@ -46,7 +46,8 @@ export interface Deadline {
 const mendPauseMs = 1_000;
 /** Connecting, and the first questions, may take longer than what follows. */
 const attachTimeoutMs = 1_000;
-const attachPauseMs = 20;
+/** Between two tries to reach what could not be reached. */
+const retryPauseMs = 20;
 
 /**
  * The nodes as one: who is a member, and what they answer together.
@@ -143,15 +144,37 @@ export class Quorum {
     return this.#ask(question, await this.#markerBy(deadline), deadline);
   }
 
-  #ask<Answer>(
-    { script, call, parse, isDecided, nodeTimeoutMs }: Question<Answer>,
+  async #ask<Answer>(
+    question: Question<Answer>,
     marker: string,
     deadline: Deadline,
   ): Promise<Votes<Answer>> {
     const leftMs = Math.max(0, this.leftMs(deadline));
     // A little less than the call has, so that what became of each request is known when that is over.
-    const timeoutMs = Math.min(leftMs - Math.min(5, leftMs / 20), nodeTimeoutMs);
-    const requests = this.nodes.map(async (node): Promise<Vote<Answer>> => {
+    const requestsBy = { atMs: deadline.atMs - Math.min(5, leftMs / 20) };
+    const answered = new AbortController();
+    const requests = this.nodes.map((node) =>
+      this.#voteOf(node, question, marker, requestsBy, answered.signal),
+    );
+    const votes = await poll(this.runtime, requests, {
+      timeoutMs: leftMs,
+      isLagging: (node) => this.nodes[node]?.isLagging === true,
+      isDecided: question.isDecided,
+    });
+    answered.abort();
+    return votes;
+  }
+
+  /** Tries again while nothing was sent, there is time, and somebody waits for it. Never rejects. */
+  async #voteOf<Answer>(
+    node: QuorumNode,
+    { script, call, parse, nodeTimeoutMs }: Question<Answer>,
+    marker: string,
+    deadline: Deadline,
+    answered: AbortSignal,
+  ): Promise<Vote<Answer>> {
+    for (;;) {
+      const timeoutMs = Math.max(0, Math.min(this.leftMs(deadline), nodeTimeoutMs));
       const vote = await node.vote(
         script,
         call,
@@ -159,19 +182,21 @@ export class Quorum {
         timeoutMs,
       );
       if (vote.kind === 'outsider') this.#mend(node.number, marker);
-      if (vote.kind !== 'answered') return vote;
-      this.#out.delete(node.number);
-      try {
-        return { kind: 'answered', answer: parse(vote.answer, node.number) };
-      } catch (error) {
-        return { kind: 'failed', error: error as Error, executed: 'no' };
-      }
-    });
-    return poll(this.runtime, requests, {
-      timeoutMs: leftMs,
-      isLagging: (node) => this.nodes[node]?.isLagging === true,
-      isDecided,
-    });
+      if (vote.kind === 'answered') return this.#read(node.number, vote.answer, parse);
+      const isUnsent = vote.kind === 'failed' && vote.error instanceof UnreachableError;
+      const isOver = answered.aborted || this.isClosed || this.leftMs(deadline) <= retryPauseMs;
+      if (!isUnsent || isOver) return vote;
+      await this.pause(retryPauseMs);
+    }
+  }
+
+  #read<Answer>(node: number, reply: unknown, parse: Question<Answer>['parse']): Vote<Answer> {
+    this.#out.delete(node);
+    try {
+      return { kind: 'answered', answer: parse(reply, node) };
+    } catch (error) {
+      return { kind: 'failed', error: error as Error, executed: 'no' };
+    }
   }
 
   /** Asks one node alone, if it is a member. Never rejects. */
@@ -200,9 +225,9 @@ export class Quorum {
       this.#throwIfSameServer();
       if (this.#marker !== undefined) return this.#marker;
       if (failure !== undefined && !(failure instanceof UnreachableError)) throw failure;
-      if (this.leftMs(deadline) <= attachPauseMs)
+      if (this.leftMs(deadline) <= retryPauseMs)
         throw failure ?? new UnreachableError('the nodes of the quorum did not answer in time');
-      await this.pause(attachPauseMs);
+      await this.pause(retryPauseMs);
     }
   }
 

@@ -3,7 +3,7 @@ import { indexTtls, termLifeMs } from '../../redis/limits.js';
 import { histories } from '../../redis/scripts/histories.js';
 import { indexes } from '../../redis/scripts/indexes.js';
 import { records } from '../../redis/scripts/records.js';
-import { claimMetadata } from '../merge/memories.js';
+import { claims } from './take-back.js';
 
 /**
  * Makes leases of the claims that a majority has given: each in the one term that was chosen, which is from now on the last
@@ -22,6 +22,7 @@ export const confirmScript = defineScript(
   `${records}
 ${indexes}
 ${histories}
+${claims}
 local count, term = tonumber(ARGV[2]), tonumber(ARGV[3])
 local realNow = now
 now = tonumber(ARGV[4])
@@ -34,8 +35,6 @@ if isForeign(last) or (last and not string.find(last, '^%d+$')) then last = '0' 
 if term > tonumber(last or '0') then
   call('SET', KEYS[1], termText, 'PX', number(math.max(term - realNow, 0) + ${termLifeMs}))
 end
-
-local function isClaim(record) return string.find(record.text, '|${claimMetadata}', -${claimMetadata.length + 1}, true) ~= nil end
 
 local function write(i, at)
   local holder, attempt, ttl, metadata = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
