@@ -115,9 +115,12 @@ describe.concurrent('etcd and its operators', () => {
       await cluster.etcdctl('compact', String(status[0].Status.header.revision));
       proxy.heal();
       await until('word of it', 5_000, async () => wakes.includes(undefined));
-      wakes.length = 0;
       await ann.release('team/name', term);
-      await until('a wake', 5_000, async () => wakes.includes('team/name'));
+      wakes.length = 0;
+      await until('a wake of its own', 5_000, async () => {
+        await ann.release('team/name', await ann.take('team/name'));
+        return wakes.includes('team/name');
+      });
       await ann.client.close();
       await bob.client.close();
       await proxy.stop();

@@ -74,6 +74,8 @@ export class EtcdClient {
   #order: EtcdEndpoint[];
   /** Members whose connection has answered: what is sent over it then was not sent into the void. */
   readonly #proven = new Set<EtcdEndpoint>();
+  /** Members that have answered since a connection to them was lost last. */
+  readonly #answering = new Set<EtcdEndpoint>();
   readonly #warned = new Set<string>();
   readonly #sockets = new Set<Socket>();
   readonly #waitingCalls = new Set<(error: Error) => void>();
@@ -269,6 +271,7 @@ export class EtcdClient {
     const { etcdserver: version } = parseJson(reply.text) as { etcdserver?: unknown };
     if (typeof version !== 'string') throw notEtcd(addressOf(endpoint), reply.status);
     this.#proven.add(endpoint);
+    this.noteAnswer(endpoint);
     const warning = versionWarning(version, addressOf(endpoint));
     if (warning !== undefined) this.#warnOnce(warning);
   }
@@ -358,6 +361,10 @@ export class EtcdClient {
     });
   }
 
+  noteAnswer(endpoint: EtcdEndpoint): void {
+    this.#answering.add(endpoint);
+  }
+
   /** What a stream ended with. */
   noteFailure(failure: EtcdFailure | undefined): void {
     const isToken = failure && failureError(failure, '', '') instanceof TokenExpired;
@@ -366,7 +373,8 @@ export class EtcdClient {
 
   #noteLoss(endpoint: EtcdEndpoint): void {
     // Once for all connections to a member that break together.
-    if (!this.#proven.delete(endpoint) || this.#isClosed) return;
+    this.#proven.delete(endpoint);
+    if (!this.#answering.delete(endpoint) || this.#isClosed) return;
     this.events.emit('lost', undefined);
   }
 

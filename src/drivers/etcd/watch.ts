@@ -86,6 +86,7 @@ export class EtcdWatch {
     });
     request.on('response', (response) => {
       timer.cancel();
+      client.noteAnswer(parts.endpoint);
       this.#read(response);
     });
   }
