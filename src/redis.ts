@@ -1,5 +1,6 @@
 /**
- * Leases on a Redis server: `import { redisCoordinator } from 'tenure/redis'`. Needs the package `ioredis`, 5 or later.
+ * Leases on Redis, one server, behind sentinels or in a cluster: `import { redisCoordinator } from 'tenure/redis'`. URLs need
+ * the package `ioredis`, 5 or later; clients of `redis` (node-redis), 5 or later, can be passed in its place.
  */
 export {
   type DuplicableRedisClient,

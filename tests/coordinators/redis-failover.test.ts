@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OutcomeUnknownError, StaleTermError } from '../../src/errors/index.js';
 import { memoryFence } from '../../src/fences/memory/index.js';
+import { redisStreams } from '../../src/redis.js';
 import { cutReplicasOf } from '../support/servers/index.js';
 import {
   acquire,
@@ -157,5 +158,28 @@ describe.each(topologies)('with %s,', (_, start) => {
     await expect.poll(() => woken.at(-1)).toBe('group/job');
     await expect.poll(() => called.at(-1)).toBe('group/job');
     await redis.set.settled();
+  });
+});
+
+describe('with sentinels, streams', () => {
+  const redis = new FailoverFixture(topologies[0]?.[1] ?? expect.fail());
+
+  it('go on at the new master: sequences go on, and a repeated message is known', {
+    timeout: limitMs,
+  }, async () => {
+    const streams = redisStreams(redis.set.url, { topic: 'orders', connectTimeoutMs: 500 });
+    const publish = async (id: string) => {
+      const message = { shard: 1, key: 'customer', id, payload: '{}' };
+      return (await streams.publish([message], call))[0];
+    };
+    try {
+      expect(await publish('a')).toEqual({ outcome: 'appended', seq: 1 });
+      await redis.set.settled();
+      await redis.set.failover(redis.key);
+      expect(await publish('a')).toEqual({ outcome: 'duplicate', seq: 1 });
+      expect(await publish('b')).toEqual({ outcome: 'appended', seq: 2 });
+    } finally {
+      await streams.close();
+    }
   });
 });

@@ -4,6 +4,7 @@ import {
   type RedisConnectionEvents,
   type RedisScript,
   RedisSession,
+  type RedisSourceOptions,
 } from '../../drivers/redis/index.js';
 import { requireObject } from '../../errors/checks.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
@@ -52,7 +53,7 @@ import {
 } from './replies.js';
 import { openScript, sealScript, topicScript } from './scripts.js';
 
-export interface RedisStreamsOptions {
+export interface RedisStreamsOptions extends RedisSourceOptions {
   /** The topic: its logs, numbering and bell are its own. A name, see `validateName`. */
   readonly topic: string;
   /** Topics of two namespaces know nothing of each other. Default `default`. */
@@ -78,7 +79,8 @@ const durability =
   'What the server keeps: every acknowledged append with appendfsync always; all but about the last second with everysec; nothing over a restart without a file. A fail-over to a replica may lose the last ones.';
 
 /**
- * A stream store on one Redis server (7.0 or later): one Redis stream per shard that holds its unfinished messages.
+ * A stream store on one Redis server (7.0 or later), or the master that sentinels watch: one Redis stream per shard that
+ * holds its unfinished messages.
  *
  * The leases of the shards may live elsewhere: each log keeps the term that was installed in it. It opens a connection
  * at the first call and a second one for `watch`. Calls may be made concurrently; after `close()` they reject with
@@ -87,8 +89,10 @@ const durability =
  * A large batch is executed in pieces. If one fails after others were executed, the call rejects with
  * `OutcomeUnknownError`; repeating it is harmless.
  *
- * @param urlOrClient `redis://` or `rediss://`, or an ioredis client, which is duplicated and never used itself.
- * @throws {OptionError} for anything that is not one of these, or an option out of range.
+ * @param urlOrClient `redis://` or `redis+sentinel://` URL, `rediss` for TLS, or a client of ioredis or node-redis, as
+ * `redisCoordinator` takes it: duplicated and never used itself.
+ * @throws {OptionError} for anything that is not one of these, a cluster (its shards would be on many nodes), or an option
+ * out of range.
  */
 export function redisStreams(
   urlOrClient: string | URL | DuplicableRedisClient,
