@@ -10,43 +10,52 @@ export interface PollOptions<Answer> {
   readonly isDecided: (votes: Votes<Answer>) => boolean;
 }
 
+/** Asks one node: says what became of it, maybe several times while it tries again, and resolves when it gives up or has an answer. */
+export type Request<Answer> = (report: (vote: Vote<Answer>) => void) => Promise<void>;
+
 /**
- * Collects the votes of all nodes, which never reject, until they decide.
+ * Collects the votes of all nodes until they decide.
  *
  * Then it waits a little for the others, as long again as it has waited: their answers make the picture whole, and most
  * are on their way. A node that does not answer costs nobody more than that. What comes later, nobody hears here.
  */
 export function poll<Answer>(
   runtime: Runtime,
-  requests: readonly Promise<Vote<Answer>>[],
+  requests: readonly Request<Answer>[],
   options: PollOptions<Answer>,
 ): Promise<Votes<Answer>> {
   return new Promise((resolve) => {
     const votes = requests.map((): Vote<Answer> => ({ kind: 'pending' }));
+    const running = new Set(requests.keys());
     const startedAtMs = runtime.now().monotonicMs;
-    const limit = runtime.setTimer(Math.max(0, options.timeoutMs), () => finish());
     let linger: Timer | undefined;
     const finish = () => {
       limit.cancel();
       linger?.cancel();
       resolve([...votes]);
     };
+    const limit = runtime.setTimer(Math.max(0, options.timeoutMs), finish);
     const startLinger = () => {
       const tookMs = runtime.now().monotonicMs - startedAtMs;
       const waitMs = Math.min(lingerMs, Math.max(shortestLingerMs, tookMs));
       linger ??= runtime.setTimer(waitMs, finish);
     };
     const consider = () => {
-      const isAwaited = (vote: Vote<Answer>, node: number) =>
-        vote.kind === 'pending' && !options.isLagging(node);
-      const isQuiet = !votes.some(isAwaited);
-      if (!votes.some(({ kind }) => kind === 'pending')) finish();
+      const isQuiet = votes.every(
+        ({ kind }, node) => kind !== 'pending' || options.isLagging(node),
+      );
+      const isEnough = answerCount(votes) >= majorityOf(votes.length);
+      if (running.size === 0) finish();
       else if (options.isDecided(votes)) isQuiet ? finish() : startLinger();
-      else if (isQuiet && answerCount(votes) >= majorityOf(votes.length)) startLinger();
+      else if (isQuiet && isEnough) startLinger();
     };
     for (const [node, request] of requests.entries()) {
-      void request.then((vote) => {
+      const report = (vote: Vote<Answer>) => {
         votes[node] = vote;
+        consider();
+      };
+      void request(report).then(() => {
+        running.delete(node);
         consider();
       });
     }

@@ -153,8 +153,9 @@ export class Quorum {
     // A little less than the call has, so that what became of each request is known when that is over.
     const requestsBy = { atMs: deadline.atMs - Math.min(5, leftMs / 20) };
     const answered = new AbortController();
-    const requests = this.nodes.map((node) =>
-      this.#voteOf(node, question, marker, requestsBy, answered.signal),
+    const requests = this.nodes.map(
+      (node) => (report: (vote: Vote<Answer>) => void) =>
+        this.#askNode(node, question, marker, requestsBy, answered.signal, report),
     );
     const votes = await poll(this.runtime, requests, {
       timeoutMs: leftMs,
@@ -166,26 +167,23 @@ export class Quorum {
   }
 
   /** Tries again while nothing was sent, there is time, and somebody waits for it. Never rejects. */
-  async #voteOf<Answer>(
+  async #askNode<Answer>(
     node: QuorumNode,
     { script, call, parse, nodeTimeoutMs }: Question<Answer>,
-    marker: string,
+    text: string,
     deadline: Deadline,
     answered: AbortSignal,
-  ): Promise<Vote<Answer>> {
+    report: (vote: Vote<Answer>) => void,
+  ): Promise<void> {
+    const marker = { key: this.keys.marker, text };
     for (;;) {
       const timeoutMs = Math.max(0, Math.min(this.leftMs(deadline), nodeTimeoutMs));
-      const vote = await node.vote(
-        script,
-        call,
-        { key: this.keys.marker, text: marker },
-        timeoutMs,
-      );
-      if (vote.kind === 'outsider') this.#mend(node.number, marker);
-      if (vote.kind === 'answered') return this.#read(node.number, vote.answer, parse);
+      const vote = await node.vote(script, call, marker, timeoutMs);
+      if (vote.kind === 'outsider') this.#mend(node.number, text);
+      report(vote.kind === 'answered' ? this.#read(node.number, vote.answer, parse) : vote);
       const isUnsent = vote.kind === 'failed' && vote.error instanceof UnreachableError;
       const isOver = answered.aborted || this.isClosed || this.leftMs(deadline) <= retryPauseMs;
-      if (!isUnsent || isOver) return vote;
+      if (!isUnsent || isOver) return;
       await this.pause(retryPauseMs);
     }
   }
@@ -386,11 +384,13 @@ export class Quorum {
     parse: (reply: unknown) => Answer,
     isDecided: (votes: Votes<Answer>) => boolean = () => false,
   ): Promise<Votes<Answer>> {
-    const requests = this.nodes.map((node) =>
-      node
-        .ask(script, typeof call === 'function' ? call(node.number) : call, attachTimeoutMs)
-        .then((reply): Vote<Answer> => ({ kind: 'answered', answer: parse(reply) }))
-        .catch((error: Error): Vote<Answer> => ({ kind: 'failed', error, executed: 'no' })),
+    const requests = this.nodes.map(
+      (node) => (report: (vote: Vote<Answer>) => void) =>
+        node
+          .ask(script, typeof call === 'function' ? call(node.number) : call, attachTimeoutMs)
+          .then((reply): Vote<Answer> => ({ kind: 'answered', answer: parse(reply) }))
+          .catch((error: Error): Vote<Answer> => ({ kind: 'failed', error, executed: 'no' }))
+          .then(report),
     );
     return poll(this.runtime, requests, {
       timeoutMs: attachTimeoutMs,
