@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import type { Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import type { StreamStore } from '../streams/contract.js';
-import { schemaOf, withSchema } from './postgres-url.js';
+import { openLeaseStore } from './lease-stores.js';
+import { naming, placesIn } from './naming.js';
 import { defaultSource } from './settings/setting.js';
-import type { SharedKind } from './store-kinds.js';
 import {
   addressOf,
   checkUrl,
@@ -22,14 +22,14 @@ export interface Stores {
   readonly isLocal: boolean;
   /** A client of its own for the caller, who closes it. */
   openCoordinator(): Coordinator;
+  /** Removes whatever the namespace holds. Close its clients first. */
+  erase(): Promise<void>;
 }
 
 /** A store that keeps messages too. */
 export interface MessageStores extends Stores {
   /** As {@link openCoordinator}, for the logs of one topic. */
   openStreams(topic: string): StreamStore;
-  /** Removes whatever the namespace holds. Close its clients first. */
-  erase(): Promise<void>;
 }
 
 /**
@@ -52,10 +52,8 @@ export async function openStores(
     case 'redis':
       return await openMessageStores(url, namespace, source);
     default: {
-      const openCoordinator = await leaseStore(kind, url, namespace);
-      // What is wrong with the rest of the URL is said before anything is begun.
-      await (await naming(placesIn(source), openCoordinator)).close();
-      return { address: addressOf(url), isLocal: false, openCoordinator };
+      const { open, erase } = await openLeaseStore(kind, url, namespace, source);
+      return { address: addressOf(url), isLocal: false, openCoordinator: open, erase };
     }
   }
 }
@@ -71,39 +69,6 @@ export async function openMessageStores(
   if (kind === 'memory') return await memoryStores();
   if (kind === 'redis') return await redisStores(url, namespace, source);
   throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', messageRemedy);
-}
-
-/** Loads the store of this kind, with its driver. */
-async function leaseStore(
-  kind: Exclude<SharedKind, 'sqlite' | 'redis'>,
-  url: string,
-  namespace: string,
-): Promise<() => Coordinator> {
-  switch (kind) {
-    case 'postgres': {
-      const { postgresCoordinator } = await import('../coordinators/postgres/index.js');
-      const schema = schemaOf(url);
-      const options = schema === undefined ? { namespace } : { namespace, schema };
-      return () => postgresCoordinator(withSchema(url, undefined), options);
-    }
-    case 'etcd': {
-      const { etcdCoordinator } = await import('../coordinators/etcd/index.js');
-      return () => etcdCoordinator(url, { namespace });
-    }
-    case 'zookeeper': {
-      const { zookeeperCoordinator } = await import('../coordinators/zookeeper/index.js');
-      return () => zookeeperCoordinator(url, { namespace });
-    }
-    case 'quorum': {
-      const { redisQuorumCoordinator } = await import('../coordinators/redis-quorum/index.js');
-      return () => redisQuorumCoordinator(url, { namespace });
-    }
-    case 'sentinel':
-    case 'cluster': {
-      const { redisCoordinator } = await import('../coordinators/redis/index.js');
-      return () => redisCoordinator(url, { namespace });
-    }
-  }
 }
 
 async function memoryStores(): Promise<MessageStores> {
@@ -128,6 +93,7 @@ async function memoryStores(): Promise<MessageStores> {
 
 async function sqliteStores(url: string, namespace: string, source: string): Promise<Stores> {
   const { sqliteCoordinator } = await import('../coordinators/sqlite/index.js');
+  const { eraseSqliteLeases } = await import('../coordinators/sqlite/erase.js');
   const path = resolve(filePathOf(url, source));
   // The folder of the default is ours to make; that of another file may be a typing error.
   const createDirectory = source === defaultSource;
@@ -135,6 +101,7 @@ async function sqliteStores(url: string, namespace: string, source: string): Pro
     address: `sqlite:${path}`,
     isLocal: false,
     openCoordinator: () => sqliteCoordinator(path, { namespace, createDirectory }),
+    erase: () => eraseSqliteLeases(path, namespace),
   };
 }
 
@@ -159,34 +126,4 @@ async function redisStores(url: string, namespace: string, source: string): Prom
       await eraseLeases(url, namespace);
     },
   };
-}
-
-/**
- * A store knows the URL as its option `url`, and what its parameters say by their names; the user wrote them elsewhere.
- *
- * @param places where each option of the store was written.
- */
-export async function naming<Opened>(
-  places: Readonly<Record<string, string>>,
-  open: () => Opened | Promise<Opened>,
-): Promise<Opened> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    const place = places[error.option];
-    if (place === undefined) throw error;
-    const said = error.message.slice(`${error.option} `.length, -`: ${error.remedy}`.length);
-    const problem = said.replace(/ \(got .*\)$/s, '');
-    throw new OptionError(place, 'hidden', problem, error.remedy);
-  }
-}
-
-/** The options of stores that a URL speaks of: as a whole, or by a parameter. */
-function placesIn(source: string): Readonly<Record<string, string>> {
-  const parameters = ['schema', 'ca', 'cert', 'key', 'serverName'];
-  return Object.fromEntries([
-    ['url', source],
-    ...parameters.map((name) => [name, `${source}: ${name}`]),
-  ]);
 }

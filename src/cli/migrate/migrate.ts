@@ -1,11 +1,11 @@
 import { type Migration, migratePostgres } from '../../coordinators/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
 import { jsonText } from '../display/visible.js';
+import { naming } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
 import type { Setting } from '../settings/index.js';
 import { sharedForms } from '../store-kinds.js';
 import { addressOf, storeKindOf } from '../store-url.js';
-import { naming } from '../stores.js';
 import type { Terminal } from '../terminal.js';
 
 const defaultSchema = 'tenure';

@@ -2,6 +2,7 @@ import type { Coordinator } from '../../coordinators/index.js';
 import { memoryFence } from '../../fences/memory/index.js';
 import type { MessageStores } from '../stores.js';
 import type { Bench } from './check.js';
+import { selftestClock } from './clock.js';
 import type { Sabotage } from './sabotage.js';
 
 export interface ClosableBench extends Bench {
@@ -20,6 +21,7 @@ export function createBench(
   return {
     name,
     observer,
+    clock: selftestClock(observer.promises),
     fence,
     openCoordinator() {
       const client = stores.openCoordinator();

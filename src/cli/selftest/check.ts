@@ -2,6 +2,7 @@ import type { Coordinator } from '../../coordinators/index.js';
 import type { MemoryFence } from '../../fences/memory/index.js';
 import type { StreamStore } from '../../streams/contract.js';
 import type { MessageHandler } from '../../streams/worker/index.js';
+import type { SelftestClock } from './clock.js';
 
 /** One question, asked of the real library on a real store. */
 export interface Check {
@@ -27,6 +28,7 @@ export interface Bench {
   /** Names of leases and topics of this check begin with it, so that checks may run side by side. */
   readonly name: string;
   readonly observer: Coordinator;
+  readonly clock: SelftestClock;
   /** A worker's client of the coordinator; closed with the bench. */
   openCoordinator(): Coordinator;
   /** A worker's or publisher's client of the check's topic; closed with the bench. */
@@ -36,11 +38,6 @@ export interface Bench {
   handlerOf<Payload>(handler: MessageHandler<Payload>): MessageHandler<Payload>;
 }
 
-/** The clock of production, ten times as fast: a lease of 3 s, renewed every second. */
-export const ttlMs = 3_000;
-export const renewEveryMs = ttlMs / 3;
-/** A request may take half a renewal interval, the longest that leaves time for a second: a busy machine is not a broken one. */
-export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: 500 };
 /** How far timers and a busy machine may be late without a claim being wrong. */
 export const toleranceMs = 250;
 /** A call of the judge himself: his patience proves nothing. */

@@ -7,6 +7,7 @@ import { loss } from './checks/loss.js';
 import { order } from './checks/order.js';
 import { refusal } from './checks/refusal.js';
 import { spread } from './checks/spread.js';
+import { type SelftestClock, selftestClock } from './clock.js';
 import type { Sabotage } from './sabotage.js';
 
 const others: readonly Check[] = [exclusion, loss, order, refusal];
@@ -16,6 +17,12 @@ export interface CheckResult {
   readonly claim: string;
   readonly passed: boolean;
   readonly figures: readonly string[];
+}
+
+export interface ChecksListener {
+  /** The checks begin, on this clock. */
+  announced(clock: SelftestClock): void;
+  report(result: CheckResult, number: number): void;
 }
 
 /**
@@ -29,12 +36,13 @@ export interface CheckResult {
 export async function runChecks(
   stores: MessageStores,
   sabotages: readonly Sabotage[],
-  report: (result: CheckResult, number: number) => void,
+  { announced, report }: ChecksListener,
   signal: AbortSignal,
   cleanup: Cleanup,
 ): Promise<CheckResult[]> {
   const observer = stores.openCoordinator();
   cleanup.add('a connection', () => observer.close());
+  announced(selftestClock(observer.promises));
   await observer.read(['reachable'], observerCall);
   cleanup.add(`the checks' records in ${stores.address}`, () => stores.erase());
   const runOne = (check: Check) => runCheck(check, stores, observer, sabotages);

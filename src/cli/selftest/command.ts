@@ -3,15 +3,17 @@ import { type Command, Option } from 'commander';
 import { Cleanup } from '../cleanup.js';
 import type { RunCommand } from '../run.js';
 import type { Setting } from '../settings/index.js';
-import { openMessageStores } from '../stores.js';
 import { narrationAside, type Terminal } from '../terminal.js';
+import { openTrialStores } from '../trial-stores.js';
 import { trialUrl, trialUrlVariable } from '../trial-url.js';
 import type { CheckResult } from './checks.js';
+import type { SelftestClock } from './clock.js';
 import { announce, reportAsJson, reportCheck, reportVerdict } from './report.js';
 import { parseSabotage, sabotageNames } from './sabotage.js';
 
 interface SelftestOptions {
   readonly url?: string;
+  readonly streams?: string;
   readonly sabotage?: string;
   readonly output: 'text' | 'json';
 }
@@ -20,6 +22,8 @@ const examples = `
 Examples:
   tenure selftest                           in memory, in a few seconds
   tenure selftest --url redis://localhost   the same checks on Redis
+  tenure selftest --url etcd://localhost    leases in etcd, messages in memory
+  tenure selftest --url etcd://localhost --streams redis://localhost
   tenure selftest --sabotage no-fence       see that a missing fence is noticed
   tenure selftest -o json                   the verdict for a program
 `;
@@ -30,11 +34,15 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     .command('selftest')
     .summary('check that the promises hold on this machine and store')
     .description(
-      'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second) and exits with 1 if one does not hold. What it stores has a namespace of its own and is removed at the end.',
+      'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second; longer ones where the store grants no such) and exits with 1 if one does not hold. What it stores has a namespace of its own and is removed at the end.',
     )
     .option(
       '--url <url>',
-      `memory:, redis:// or rediss:// store to check (default: ${trialUrlVariable}, else memory:)`,
+      `the store to check, any that keeps leases, or memory: (default: ${trialUrlVariable}, else memory:)`,
+    )
+    .option(
+      '--streams <url>',
+      'where messages are kept: memory:, redis://, rediss:// (default: the same store if it keeps any, else memory:)',
     )
     .option('--sabotage <name>', `break one layer: ${sabotageNames.join(', ')}, all`)
     .addOption(
@@ -45,8 +53,14 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     .addHelpText('after', examples)
     .action((options: SelftestOptions) => {
       const url = trialUrl(options.url);
-      return run('selftest', [url.value], (signal) => selftest(options, url, terminal, signal));
+      return run('selftest', targetsOf(options, url), (signal) =>
+        selftest(options, url, terminal, signal),
+      );
     });
+}
+
+function targetsOf({ streams }: SelftestOptions, url: Setting<string>): string[] {
+  return streams === undefined ? [url.value] : [url.value, streams];
 }
 
 async function selftest(
@@ -57,16 +71,16 @@ async function selftest(
 ): Promise<boolean> {
   const sabotages = parseSabotage(options.sabotage);
   const namespace = `selftest-${randomBytes(6).toString('hex')}`;
-  const stores = await openMessageStores(url.value, namespace, url.source);
+  const stores = await openTrialStores(url.value, options.streams, namespace, url.source);
   const { runChecks } = await import('./checks.js');
   const asJson = options.output === 'json';
   const voice = asJson ? narrationAside(terminal) : terminal;
-  announce(voice, stores.address, sabotages);
+  const announced = (clock: SelftestClock) => announce(voice, stores.address, clock, sabotages);
   const report = (result: CheckResult, number: number) => reportCheck(voice, result, number);
   const cleanup = new Cleanup();
   let results: CheckResult[];
   try {
-    results = await runChecks(stores, sabotages, report, signal, cleanup);
+    results = await runChecks(stores, sabotages, { announced, report }, signal, cleanup);
   } finally {
     await cleanup.run(terminal);
   }

@@ -1,15 +1,17 @@
+import { sayDuration } from '../duration.js';
 import type { Terminal } from '../terminal.js';
-import { ttlMs } from './check.js';
 import type { CheckResult } from './checks.js';
+import type { SelftestClock } from './clock.js';
 import type { Sabotage } from './sabotage.js';
 
 export function announce(
   terminal: Terminal,
   address: string,
+  { ttlMs, renewEveryMs }: SelftestClock,
   sabotages: readonly Sabotage[],
 ): void {
   terminal.print(
-    `${terminal.style('bold', 'tenure selftest')} on ${address}, leases of ${ttlMs / 1000} s renewed every second`,
+    `${terminal.style('bold', 'tenure selftest')} on ${address}, leases of ${sayDuration(ttlMs)} renewed every ${sayDuration(renewEveryMs)}`,
   );
   for (const { name, effect } of sabotages)
     terminal.print(terminal.style('yellow', `sabotaged: ${name} (${effect})`));

@@ -6,15 +6,7 @@ import { StreamWorker } from '../../../streams/worker/index.js';
 import { elapsedMs, realRuntime, sleep } from '../../../time/index.js';
 import { Gate } from '../../embedded/gate.js';
 import { gated } from '../../embedded/gated.js';
-import {
-  type Bench,
-  type Check,
-  type Finding,
-  impatience,
-  observerCall,
-  timing,
-  ttlMs,
-} from '../check.js';
+import { type Bench, type Check, type Finding, impatience, observerCall } from '../check.js';
 
 const customer = 'customer-0042';
 const messageCount = 6;
@@ -48,7 +40,9 @@ async function killInTheMiddle(bench: Bench): Promise<Finding> {
     );
     victim.gate.kill();
     const killedAt = realRuntime.now();
-    await scene.until(() => scene.effects.length >= messageCount, ttlMs * 1.5);
+    const { ttlMs, noticedWithinMs } = bench.clock;
+    const takeoverMs = ttlMs * 1.5 + noticedWithinMs;
+    await scene.until(() => scene.effects.length >= messageCount, takeoverMs);
     return scene.judge(victim.id, elapsedMs(killedAt, realRuntime.now()));
   } finally {
     await scene.close();
@@ -79,6 +73,7 @@ class Scene {
     const bench = this.#bench;
     const gate = new Gate();
     const { runtime } = gate;
+    const { timing } = bench.clock;
     const leases = new Leases(gated(bench.openCoordinator(), gate), { ...timing, id, runtime });
     const worker = new StreamWorker({
       topic: this.#topicOn(gated(bench.openStreams(), gate)),
@@ -113,7 +108,7 @@ class Scene {
       owner = held.find((record) => record.name === name)?.holder.id;
       const shareCount = held.filter(({ holder }) => holder.id === 'A').length;
       return held.length === shardCount && shareCount === shardCount / 2;
-    }, ttlMs);
+    }, this.#bench.clock.ttlMs);
     return owner;
   }
 

@@ -3,15 +3,7 @@ import { type Lease, Leases } from '../../../leases/index.js';
 import { elapsedMs, realRuntime, sleep } from '../../../time/index.js';
 import { Gate } from '../../embedded/gate.js';
 import { gated } from '../../embedded/gated.js';
-import {
-  type Bench,
-  type Check,
-  type Finding,
-  observerCall,
-  timing,
-  toleranceMs,
-  ttlMs,
-} from '../check.js';
+import { type Bench, type Check, type Finding, observerCall, toleranceMs } from '../check.js';
 
 /** A freezes this long into an item that takes twice as long. */
 const freezeAfterMs = 200;
@@ -24,6 +16,7 @@ export const refusal: Check = {
 
 async function wakeUp(bench: Bench): Promise<Finding> {
   const name = `${bench.name}/shard`;
+  const { ttlMs, timing } = bench.clock;
   const gate = new Gate();
   const a = new Leases(gated(bench.openCoordinator(), gate), {
     ...timing,
@@ -32,14 +25,14 @@ async function wakeUp(bench: Bench): Promise<Finding> {
   });
   const b = new Leases(bench.openCoordinator(), { ...timing, id: 'B' });
   try {
-    const old = await a.acquire(name);
+    const old = await a.acquire(name, { waitMs: ttlMs });
     if (old === undefined) return { passed: false, figures: ['A was not granted the lease'] };
     await bench.fence.claim(old);
     const attempt = sleep(gate.runtime, freezeAfterMs * 2).then(() => write(bench, old, 'A'));
     await sleep(realRuntime, freezeAfterMs);
     gate.freeze();
     await untilExpired(bench, name);
-    const current = await b.acquire(name);
+    const current = await b.acquire(name, { waitMs: ttlMs });
     if (current === undefined) return { passed: false, figures: ['B was not granted the lease'] };
     await bench.fence.claim(current);
     await write(bench, current, 'B');
@@ -52,9 +45,10 @@ async function wakeUp(bench: Bench): Promise<Finding> {
 }
 
 /** B does not lurk: it comes when the store has let A's lease expire. */
-async function untilExpired({ observer }: Bench, name: string): Promise<void> {
+async function untilExpired({ observer, clock }: Bench, name: string): Promise<void> {
   const since = realRuntime.now();
-  while (elapsedMs(since, realRuntime.now()) < ttlMs + toleranceMs) {
+  const limitMs = clock.ttlMs + clock.noticedWithinMs + toleranceMs;
+  while (elapsedMs(since, realRuntime.now()) < limitMs) {
     const [record] = await observer.read([name], observerCall);
     if (record === undefined) return;
     await sleep(realRuntime, 20);
@@ -68,7 +62,7 @@ async function judge(
   refused: StaleTermError | undefined,
 ): Promise<Finding> {
   // A itself does not even ask any more: its clock says that the term is over. So the judge asks in its stead.
-  const request = { name: old.name, holder: old.holder, term: old.term, ttlMs };
+  const request = { name: old.name, holder: old.holder, term: old.term, ttlMs: bench.clock.ttlMs };
   const [renewal] = await bench.observer.renew([request], observerCall);
   const content = bench.fence.resource.read('writer');
   return {

@@ -1,0 +1,31 @@
+import { OptionError } from '../errors/index.js';
+
+/**
+ * A store knows the URL as its option `url`, and what its parameters say by their names; the user wrote them elsewhere.
+ *
+ * @param places where each option of the store was written.
+ */
+export async function naming<Opened>(
+  places: Readonly<Record<string, string>>,
+  open: () => Opened | Promise<Opened>,
+): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    const place = places[error.option];
+    if (place === undefined) throw error;
+    const said = error.message.slice(`${error.option} `.length, -`: ${error.remedy}`.length);
+    const problem = said.replace(/ \(got .*\)$/s, '');
+    throw new OptionError(place, 'hidden', problem, error.remedy);
+  }
+}
+
+/** The options of stores that a URL speaks of: as a whole, or by a parameter. */
+export function placesIn(source: string): Readonly<Record<string, string>> {
+  const parameters = ['schema', 'ca', 'cert', 'key', 'serverName'];
+  return Object.fromEntries([
+    ['url', source],
+    ...parameters.map((name) => [name, `${source}: ${name}`]),
+  ]);
+}

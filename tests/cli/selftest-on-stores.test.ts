@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { type RunningStore, serverStores } from '../support/electorate/stores.js';
+import { tenure } from './command-line.js';
+
+interface Report {
+  readonly store: string;
+  readonly checks: readonly { readonly name: string; readonly passed: boolean }[];
+}
+
+const names = ['spread', 'exclusion', 'loss', 'order', 'refusal'];
+
+describe.concurrent.each(serverStores)(
+  'the selftest on $store',
+  { timeout: 120_000 },
+  ({ start }) => {
+    let store: RunningStore;
+    beforeAll(async () => {
+      store = await start();
+    }, 60_000);
+    afterAll(() => store?.stop());
+
+    it('passes all five checks, with messages in memory', async () => {
+      const { status, stdout, stderr } = await tenure([
+        'selftest',
+        '--url',
+        store.url,
+        '-o',
+        'json',
+      ]);
+      expect(status, stdout + stderr).toBe(0);
+      const { checks, store: address } = JSON.parse(stdout) as Report;
+      expect(checks.map(({ name, passed }) => [name, passed])).toEqual(
+        names.map((name) => [name, true]),
+      );
+      expect(address).toMatch(/, messages in memory:$/);
+    });
+  },
+);
+
+describe('the selftest', () => {
+  it('has its messages where it is told to', { timeout: 60_000 }, async () => {
+    const words = ['--url', 'memory:', '--streams', inject('redisUrl')];
+    const { status, stdout } = await tenure(['selftest', '-o', 'json', ...words]);
+    expect(status, stdout).toBe(0);
+    const { host } = new URL(inject('redisUrl'));
+    expect((JSON.parse(stdout) as Report).store).toBe(`memory:, messages in redis://${host}`);
+  });
+
+  it('names the place of a URL that keeps no messages', async () => {
+    const words = ['--url', 'memory:', '--streams', 'etcd://h'];
+    const { status, stderr } = await tenure(['selftest', ...words]);
+    expect(status).toBe(64);
+    expect(stderr.replace(/\s+/g, ' ')).toContain('--streams keeps leases, and no messages');
+  });
+});
