@@ -43,6 +43,8 @@ describe.concurrent('etcd and its operators', () => {
       const warnings: string[] = [];
       client.on('warning', ({ message }) => warnings.push(message));
       const ann = new Actor(client, 'ann');
+      const wakes: (string | undefined)[] = [];
+      client.watch('', (name) => wakes.push(name));
       await ann.release('name', await ann.take('name'));
       const snapshot = join(cluster.dir, 'snapshot.db');
       await cluster.etcdctl('snapshot', 'save', snapshot);
@@ -65,6 +67,12 @@ describe.concurrent('etcd and its operators', () => {
       const healed = await ann.take('name', { above: seen });
       expect(healed).toBe(seen + 1);
       await ann.release('name', healed);
+      // What was asked to be watched lay in the future of the snapshot.
+      wakes.length = 0;
+      await until('a wake', 5_000, async () => {
+        await ann.release('name', await ann.take('name'));
+        return wakes.includes('name');
+      });
       // Another process, later, in another name of the namespace.
       const bob = new Actor(etcdCoordinator(cluster.url), 'bob');
       expect(await bob.take('name')).toBeGreaterThan(healed);
@@ -73,7 +81,7 @@ describe.concurrent('etcd and its operators', () => {
       await client.close();
     }));
 
-  it('a full database refuses new leases by name, and lets those that are there end', async () =>
+  it('a full database refuses new leases by name, and lets those that are there go on and end', async () =>
     withOne(
       async (cluster) => {
         const client = etcdCoordinator(cluster.url);
@@ -91,8 +99,10 @@ describe.concurrent('etcd and its operators', () => {
         expect(refusal).toBeInstanceOf(StoreRefusedError);
         expect(refusal.storeCode).toBe('NOSPACE');
         expect(refusal.message).toContain('alarm disarm');
-        await ann.renew('name', term, 20_000).catch(() => undefined);
+        expect(await ann.renew('name', term, 20_000), 'who leads goes on').toBe('renewed');
         expect((await ann.held('name')).term).toBe(term);
+        await ann.release('name', term);
+        expect(await client.read(['name'], call)).toEqual([undefined]);
         await client.close();
       },
       ['--quota-backend-bytes', String(2 * 1024 * 1024)],

@@ -302,6 +302,7 @@ export class Planner {
     for (const kv of view.candidateKeys) {
       const value = candidateValue(kv.value);
       if (kept.has(kv.key) || value === undefined) continue;
+      this.#plan.compares.push(this.#is({ key: kv.key }, kv));
       this.#delete({ key: kv.key });
       for (const one of waiters)
         if (one.holder.equals(value.holder)) this.#delete({ key: one.kv.key });

@@ -4,6 +4,7 @@ import {
   type EtcdOperation,
   LeaseNotFound,
 } from '../../drivers/etcd/index.js';
+import { StoreRefusedError } from '../../errors/index.js';
 import type { RenewRequest } from '../contract.js';
 import type { HeldLease, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
@@ -122,9 +123,28 @@ export class Renewals {
       // Less each time: at least one of them was not as it should be.
       return await this.#confirm(unchanged.slice(0, some.length - 1), deadline);
     } catch (error) {
+      if (isFull(error)) return await this.#confirmWithoutNote(some, gets, deadline);
       if (!(error instanceof LeaseNotFound)) throw error;
       this.#leases.forget(leaseId);
       return [];
     }
   }
+
+  /** A database that is full takes no note; that is no reason to lose a lease. */
+  async #confirmWithoutNote(
+    some: readonly Usual[],
+    gets: readonly EtcdOperation[],
+    deadline: Deadline,
+  ): Promise<RenewRequest[]> {
+    const { found } = await this.#client.read(gets, 'renew', deadline);
+    return some.flatMap(({ request, holding }, index) => {
+      if (found[index]?.[0]?.modRevision !== holding.modRevision) return [];
+      this.#holdings.extend(holding);
+      return [request];
+    });
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === 'NOSPACE';
 }

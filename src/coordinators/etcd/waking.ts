@@ -178,6 +178,12 @@ export class Waking {
   }
 
   #ready(revision: number): void {
+    if (this.#heard !== undefined && revision < this.#heard - 1) {
+      // The cluster went back to an old snapshot: what was asked for lies in its future.
+      this.#heard = undefined;
+      this.#restart();
+      return;
+    }
     this.#heard ??= revision;
     this.#pauseMs = shortestPauseMs;
     if (!this.#isBroken) return;

@@ -427,13 +427,17 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The gateway puts the failure of a stream into a field of its own. */
+/** What went wrong, in each of the forms that gateways of different versions write; `undefined`: nothing. */
 export function failureOf(raw: object): EtcdFailure | undefined {
   const { error, message, code } = raw as { error?: unknown; message?: unknown; code?: unknown };
-  if (error === undefined) return undefined;
   if (typeof error === 'object' && error !== null) {
-    const { grpc_code, message: words } = error as { grpc_code?: number; message?: string };
-    return { code: grpc_code ?? 2, message: words ?? '' };
+    const stream = error as { grpc_code?: number; code?: number; message?: string };
+    return { code: stream.grpc_code ?? stream.code ?? unknown, message: stream.message ?? '' };
   }
-  return { code: typeof code === 'number' ? code : 2, message: String(message ?? error) };
+  if (error === undefined && (typeof code !== 'number' || message === undefined)) return undefined;
+  const words = String(message ?? error);
+  return { code: typeof code === 'number' ? code : unknown, message: words };
 }
+
+/** What gRPC calls an error that is none of its own. */
+const unknown = 2;

@@ -119,8 +119,9 @@ export class EtcdWatch {
       return;
     }
     const { created, canceled, compact_revision: compacted, events = [] } = result;
-    if (canceled || compacted !== undefined) {
-      this.#end(safeInteger(compacted));
+    const compactedAt = safeInteger(compacted);
+    if (canceled || compactedAt > 0) {
+      this.#end(compactedAt > 0 ? compactedAt : undefined);
       return;
     }
     const revision = safeInteger(result.header?.revision);
