@@ -189,14 +189,14 @@ describe('terms', () => {
   it('are the numbers of the granting transactions, counted from the moment at which the namespace was made', async () => {
     const [job, ann] = [newName(), await start('ann')];
     const term = await ann.take(job, longTtlMs);
-    const [czxid, madeAtMs] = await asOperator(server, async (connection) => {
+    const [czxid, root] = await asOperator(server, async (connection) => {
       const { data, stat } = await connection.getData(paths.name(job));
       const attempt = decodeState(data, stat)?.lease?.attempt ?? '';
       const lease = await connection.getData(paths.lease(job, attempt));
-      const root = await connection.getData(paths.root);
-      return [lease.stat.createdZxid, root.stat.createdAtMs];
+      const { stat: made } = await connection.getData(paths.root);
+      return [lease.stat.createdZxid, made];
     });
-    expect(term).toBe(madeAtMs * 2048 + czxid);
+    expect(term).toBe(root.createdAtMs * 64 + czxid - root.createdZxid);
   });
 
   it('rise although somebody deletes all that the namespace has', async () => {

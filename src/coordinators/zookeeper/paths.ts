@@ -13,6 +13,8 @@ export class ZooKeeperPaths {
   readonly sessions: string;
   readonly bells: string;
   readonly documents: string;
+  /** Written with each grant: its number is that of the last one. */
+  readonly granted: string;
 
   /** @throws {OptionError} if the namespace is none. */
   constructor(chroot: string, namespace: string) {
@@ -21,6 +23,7 @@ export class ZooKeeperPaths {
     this.names = `${this.root}/names`;
     this.sessions = `${this.root}/sessions`;
     this.bells = `${this.root}/bells`;
+    this.granted = `${this.root}/granted`;
     this.documents = `${this.root}/documents`;
   }
 
@@ -28,7 +31,7 @@ export class ZooKeeperPaths {
   get standing(): string[] {
     const above = this.root.split('/').slice(1);
     const roots = above.map((_, index) => `/${above.slice(0, index + 1).join('/')}`);
-    return [...roots, this.names, this.sessions, this.bells, this.documents];
+    return [...roots, this.names, this.sessions, this.bells, this.granted, this.documents];
   }
 
   group(group: string): string {

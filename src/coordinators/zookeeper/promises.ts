@@ -13,7 +13,7 @@ export function zookeeperPromises(
     scope: 'network',
     exclusion:
       'Exclusive in the view of the ensemble, which needs a majority of its members; a holder that cannot reach it stops by its own clock, and one that is paused may believe too long: fence it.',
-    // A namespace that is made anew begins at the clock, far above where fewer than one election in 35 minutes can lead.
+    // A namespace that is made anew begins at the clock, far above where the transactions since then can have led.
     termsSurvive: ['restart-with-data', 'restart-without-data', 'deleted-record'],
     expiryClock: 'server-monotonic',
     waking:

@@ -2,6 +2,7 @@ import {
   ConnectionLostError,
   errorCode,
   isZooKeeperError,
+  type NodeContent,
   type NodeOperation,
   type NodeOperationResult,
   type ZooKeeperConnection,
@@ -19,7 +20,7 @@ import type { ServerClock } from './server-clock.js';
 import { type Sessions, unless } from './sessions.js';
 import { type SnapshotOfName, snapshotOf } from './snapshots.js';
 import type { TendedNodes } from './tended.js';
-import { type RootState, readRoot, rootFor } from './terms.js';
+import { type TermBase, termBase } from './terms.js';
 
 /** A multi is one packet, of at most a megabyte with the servers' usual limit, and holds up all others while it runs. */
 const plansPerMulti = 100;
@@ -46,16 +47,11 @@ export interface StepOutcome<Answer> {
   readonly vacatedNames: readonly string[];
 }
 
-/** What the terms of a step are counted from, and the operation that keeps it so. */
-interface Granting {
-  readonly base: number;
-  readonly operation: NodeOperation;
-}
-
 interface Round {
   readonly control: ZooKeeperConnection;
   readonly nowMs: number;
-  readonly root: RootState;
+  /** What terms are counted from if the grant has to be above this. */
+  termsAbove(above: number): TermBase;
   readonly loaded: readonly LoadedName[];
   readonly seen: readonly SnapshotOfName[];
 }
@@ -97,18 +93,14 @@ export class Steps {
     const vacated = new Set<string>();
     for (;;) {
       const round = await this.#read(call, step);
-      const { nowMs, root, control } = round;
+      const { nowMs, control } = round;
       const ledger = ledgerOf(round);
       const answer = step.execute(ledger, nowMs);
       const wanted = this.#wanted.get(ledger) ?? [];
-      const { base, operation } = rootFor(
-        root,
-        highestAbove(wanted, ledger.changes()),
-        control.lastZxid,
-        this.#options.paths.root,
-      );
+      const granting = round.termsAbove(highestAbove(wanted, ledger.changes()));
+      const { base } = granting;
       const plans = this.#plans(round, ledger, base).filter(({ index }) => !settled.has(index));
-      const written = await this.#write(call, control, plans, { base, operation });
+      const written = await this.#write(call, control, plans, granting);
       for (const plan of plans) {
         const zxid = written.get(plan.index);
         if (zxid === undefined) continue;
@@ -125,24 +117,36 @@ export class Steps {
   }
 
   async #read(call: Call, { scope, operation }: LedgerStep<unknown>): Promise<Round> {
-    const { sessions, clock, paths } = this.#options;
+    const { sessions, clock } = this.#options;
     const control = await call.connection(sessions.control);
     // Not awaited first: requests of one connection are executed in their order.
     const barrier = this.#barrier(call, control);
-    const root = call
-      .ask(control, () => control.getData(paths.root))
-      .catch((error) => this.#withoutRoot(control, error));
+    const terms = this.#readTerms(call, control);
     const withCandidates = candidateOperations.includes(operation);
     const load = async () => {
       const names =
         'names' in scope ? scope.names : await this.#namesIn(call, control, scope.group);
       return this.loader.load(call, control, names, { withCandidates });
     };
-    const [read, content] = await Promise.all([load(), root, barrier]);
+    const [read, termsAbove] = await Promise.all([load(), terms, barrier]);
     const nowMs = clock.nowMs();
     const loaded = read.map((one) => ({ ...one, isOverdue: this.#isOverdue(one) }));
     const seen = loaded.map((one) => snapshotOf(one, nowMs));
-    return { control, nowMs, root: readRoot(content, paths.root), loaded, seen };
+    return { control, nowMs, termsAbove, loaded, seen };
+  }
+
+  async #readTerms(call: Call, control: ZooKeeperConnection): Promise<Round['termsAbove']> {
+    const { paths } = this.#options;
+    const [root, granted] = await Promise.all(
+      [paths.root, paths.granted].map((path) =>
+        call
+          .ask(control, () => control.getData(path))
+          .catch((error) => this.#withoutRoot(control, error)),
+      ),
+    );
+    const knownZxid = control.lastZxid;
+    return (above) =>
+      termBase(root as NodeContent, granted as NodeContent, knownZxid, above, paths);
   }
 
   /** Somebody has deleted the namespace: another connection makes it anew. */
@@ -193,7 +197,7 @@ export class Steps {
     call: Call,
     control: ZooKeeperConnection,
     plans: readonly Plan[],
-    granting: Granting,
+    granting: TermBase,
   ): Promise<Map<number, number>> {
     const written = new Map<number, number>();
     if (plans.length === 0) return written;
@@ -230,7 +234,7 @@ export class Steps {
     call: Call,
     control: ZooKeeperConnection,
     bundle: readonly Plan[],
-    granting: Granting,
+    granting: TermBase,
   ): Promise<number | undefined> {
     const { sessions, tended } = this.#options;
     const session = bundle[0]?.session;
@@ -239,7 +243,7 @@ export class Steps {
     const isGrant = bundle.some(({ foretold }) => foretold !== undefined);
     const operations: NodeOperation[] = [
       { kind: 'set', path: guard, data: empty },
-      ...(isGrant ? [granting.operation] : []),
+      ...(isGrant ? granting.operations : []),
       ...bundle.flatMap((plan) => plan.operations),
     ];
     const made = bundle.flatMap(({ tends }) => tends);
@@ -297,10 +301,11 @@ const conflicts = [
   errorCode.notEmpty,
 ];
 
-function ledgerOf({ loaded, seen, nowMs, root, control }: Round): SnapshotLedger {
+function ledgerOf({ loaded, seen, nowMs, termsAbove, control }: Round): SnapshotLedger {
   const names = new Map(loaded.map(({ name }, index) => [name, seen[index]?.snapshot ?? {}]));
   // No term was granted above this; the rules foretell one that is higher than it.
-  return new SnapshotLedger(names, { wallMs: nowMs, lastTerm: root.base + control.lastZxid });
+  const lastTerm = termsAbove(0).base + control.lastZxid;
+  return new SnapshotLedger(names, { wallMs: nowMs, lastTerm });
 }
 
 /** The highest `above` of what is granted. */

@@ -5,48 +5,85 @@ import { parseObject } from './state.js';
 /**
  * How many terms pass in a millisecond of the clock at which a namespace was made.
  *
- * A term is the number of the granting transaction (czxid: the leader's epoch in the upper 32 bits, a counter in the
- * lower) plus a base: the moment at which the namespace was made, in ms, times this. An ensemble that was wiped counts
- * from the beginning, but its namespaces are made later. So its terms are higher than all before, unless the old ensemble
- * had, on average over the life of the namespace, more than one election in 35 minutes (2^32 / 2,048 ms), or more than
- * two million transactions a second. The clock may go on until the year 2103 before terms become too large.
+ * A term is the number of the granting transaction (czxid) plus a base, and the base is such that terms begin at the
+ * moment at which the namespace was made, in ms, times this. An ensemble that was wiped counts from the beginning, but
+ * its namespaces are made later: their terms are higher than all before, as long as the old ensemble had no more
+ * transactions than this in a millisecond, on average over the life of the namespace. That is more than any can.
  */
-const termsPerMs = 2_048;
+const termsPerMs = 64;
+
+/** Of a transaction number, the upper half is the epoch of the leader, the lower half its counter. */
+const epochSize = 2 ** 32;
 
 /** What the terms of a namespace are counted from. */
-export interface RootState {
-  /** What is added to the number of the granting transaction. */
+export interface TermBase {
+  /** What is added to the number of a granting transaction. */
   readonly base: number;
-  /** How much of the base came from `above`. */
-  readonly raised: number;
-  readonly version: number;
+  /** What has to hold, or is written, in the step that grants. */
+  readonly operations: readonly NodeOperation[];
 }
 
-export function readRoot({ data, stat }: NodeContent, path: string): RootState {
-  const written = data.length === 0 ? {} : parseObject(data.toString());
-  const { raised = 0 } = (written ?? { raised: null }) as { raised?: unknown };
-  if (typeof raised !== 'number' || !Number.isSafeInteger(raised) || raised < 0) {
-    throw new RecordCorruptError(
-      `the node ${path} holds no text of tenure's, so no term can be granted. Somebody else wrote it; empty it there.`,
-    );
-  }
-  return { base: stat.createdAtMs * termsPerMs + raised, raised, version: stat.version };
+/** Where it is written. */
+export interface TermPaths {
+  readonly root: string;
+  /** Written in each step that grants, so that its own number is that of the last grant. */
+  readonly granted: string;
+}
+
+interface WrittenRoot {
+  readonly tenure?: unknown;
+  readonly raised?: unknown;
+  readonly epoch?: unknown;
 }
 
 /**
- * The base from which every later transaction is above `above`, with the operation that keeps it.
+ * The base for a grant that comes after the transaction `knownZxid`, in a namespace with these two nodes.
  *
- * @param knownZxid of a transaction that has happened, so that the granting one has a higher number.
+ * With each election the numbers jump by 2^32, and the terms would with them, far ahead of the clock. So the first grant in
+ * another epoch moves the base, to go on right after the last grant before; `above` moves it up. Both are written under
+ * the condition that nobody else has moved it, or granted, since it was read.
+ *
+ * @throws {RecordCorruptError} if the text in the root is not ours.
  */
-export function rootFor(
-  root: RootState,
-  above: number,
+export function termBase(
+  root: NodeContent,
+  granted: NodeContent,
   knownZxid: number,
-  path: string,
-): { readonly base: number; readonly operation: NodeOperation } {
-  const missing = above - (root.base + knownZxid);
-  const { version } = root;
-  if (missing <= 0) return { base: root.base, operation: { kind: 'check', path, version } };
-  const data = Buffer.from(JSON.stringify({ tenure: 1, raised: root.raised + missing }));
-  return { base: root.base + missing, operation: { kind: 'set', path, data, version } };
+  above: number,
+  paths: TermPaths,
+): TermBase {
+  const { createdAtMs, createdZxid, version } = root.stat;
+  const written = readRoot(root, paths.root);
+  const { raised = 0, epoch = epochOf(createdZxid) } = written;
+  const before = createdAtMs * termsPerMs - createdZxid + raised;
+  const isOtherEpoch = epochOf(knownZxid) !== epoch;
+  const jump = isOtherEpoch ? granted.stat.modifiedZxid - knownZxid : 0;
+  const shift = Math.max(jump, above - before - knownZxid);
+  const note: NodeOperation = { kind: 'set', path: paths.granted, data: Buffer.alloc(0) };
+  if (shift === 0 || (shift < 0 && !isOtherEpoch))
+    return { base: before, operations: [{ kind: 'check', path: paths.root, version }, note] };
+  const next = { tenure: 1, raised: raised + shift, epoch: epochOf(knownZxid) };
+  return {
+    base: before + shift,
+    operations: [
+      { kind: 'set', path: paths.root, data: Buffer.from(JSON.stringify(next)), version },
+      { ...note, version: granted.stat.version },
+    ],
+  };
+}
+
+function epochOf(zxid: number): number {
+  return Math.floor(zxid / epochSize);
+}
+
+function readRoot({ data }: NodeContent, path: string): { raised?: number; epoch?: number } {
+  if (data.length === 0) return {};
+  const written = parseObject(data.toString()) as WrittenRoot | undefined;
+  const { raised, epoch } = written ?? {};
+  if (written?.tenure === 1 && typeof raised === 'number' && typeof epoch === 'number') {
+    if (Number.isSafeInteger(raised) && Number.isSafeInteger(epoch)) return { raised, epoch };
+  }
+  throw new RecordCorruptError(
+    `the node ${path} holds no text of tenure's, so no term can be granted. Somebody else wrote it; empty it there.`,
+  );
 }
