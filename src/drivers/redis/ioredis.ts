@@ -48,11 +48,15 @@ export async function openIoredis(options: object, connectTimeoutMs: number): Pr
 
 type RedisConstructor = new (options: object) => RedisClient;
 
+/** One import for all who ask at the same time: on Node 22 a second one was seen to resolve before the module had run. */
+let loading: Promise<{ readonly Redis: unknown }> | undefined;
+
 async function loadRedis(): Promise<RedisConstructor> {
   try {
-    const module = await import('ioredis');
-    return module.Redis as unknown as RedisConstructor;
+    loading ??= import('ioredis');
+    return (await loading).Redis as RedisConstructor;
   } catch (cause) {
+    loading = undefined;
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
     throw new OptionError('ioredis', undefined, 'is not installed', 'run: npm install ioredis');
   }
