@@ -104,8 +104,12 @@ describe.concurrent('the store leases of a coordinator', () => {
     expect(line).toMatchObject({ kind: 'term', term, endReason: 'expired' });
   });
 
-  it('a store lease that an operator revokes is a loss, found at the next renewal', async () => {
+  it('a store lease that ends too early is a loss that its holders are told of at once', async () => {
     const ann = actor('ann');
+    let lostCount = 0;
+    ann.client.onConnectionLost(() => {
+      lostCount += 1;
+    });
     const term = await ann.take('revoked', { ttlMs: 20_000 });
     expect(await ann.renew('revoked', term, 20_000)).toBe('renewed');
     const [lease] = await leasesOf('revoked/');
@@ -116,7 +120,10 @@ describe.concurrent('the store leases of a coordinator', () => {
       await cluster.etcdctl('get', '--prefix', 'revoked/'),
     )?.[1];
     expect(text).toContain(hex);
+    await pause(200);
+    expect(lostCount).toBe(0);
     await cluster.etcdctl('lease', 'revoke', hex ?? '');
+    await until('word of the loss', 2_000, async () => lostCount > 0);
     expect(await ann.renew('revoked', term, 20_000)).toBe('vanished');
     expect(await ann.take('revoked')).toBeGreaterThan(term);
   });

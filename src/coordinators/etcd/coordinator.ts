@@ -132,6 +132,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #holdings: Holdings;
   readonly #renewals: Renewals;
   readonly #waking: Waking;
+  readonly #doubts = new Emitter<{ lost: undefined }>();
   readonly #events = new Emitter<Pick<EtcdCoordinatorEvents, 'corrupt'>>();
 
   constructor(
@@ -150,8 +151,11 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#leases = new StoreLeases(this.#client);
     this.#holdings = new Holdings(runtime, (holding) => this.#end(holding));
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
-    this.#waking = new Waking(this.#client, this.#keys, (names, timeoutMs) =>
-      this.#view(names, 'called', this.#client.deadline(timeoutMs)),
+    this.#waking = new Waking(
+      this.#client,
+      this.#keys,
+      (names, timeoutMs) => this.#view(names, 'called', this.#client.deadline(timeoutMs)),
+      { ids: () => this.#holdings.leaseIds(), gone: (id) => this.#leaseGone(id) },
     );
     const urls = Array.isArray(given) ? given : String(given);
     const repeated = { namespace, prefix, ...(tls === undefined ? {} : { tls }) };
@@ -250,7 +254,10 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {
-    return this.#client.events.on('lost', lost);
+    const offs = [this.#client.events.on('lost', lost), this.#doubts.on('lost', lost)];
+    return () => {
+      for (const off of offs) off();
+    };
   }
 
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
@@ -264,6 +271,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#waking.close();
     this.#client.close();
     this.#events.removeAll();
+    this.#doubts.removeAll();
   }
 
   protected throwIfClosed(): void {
@@ -339,7 +347,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
           deadline,
           offset: offsetOf(answer, view),
           needsHistoryLease,
-          note: (holding) => this.#holdings.note(holding),
+          note: (holding) => this.#note(holding),
           forget: (kind, name, key) => this.#holdings.forget(kind, name, key),
         }).plan(changes);
         const { compares, operations, effects } = plan;
@@ -361,6 +369,17 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       }
       await this.#pause(round, operation, deadline);
     }
+  }
+
+  #note(holding: Holding): void {
+    this.#holdings.note(holding);
+    if (holding.kind === 'lease') this.#waking.holds();
+  }
+
+  /** All that hung on it is gone: whoever renews it is to find out now, and not at the next renewal. */
+  #leaseGone(id: string): void {
+    this.#leases.forget(id);
+    this.#doubts.emit('lost', undefined);
   }
 
   /** What this coordinator knows to be over is so for its own calls, be its key there still. */

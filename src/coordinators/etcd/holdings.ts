@@ -80,6 +80,14 @@ export class Holdings {
     return this.#byId.get(idOf({ kind: 'lease', name, key: '' })) as HeldLease | undefined;
   }
 
+  /** The store leases that names are held by. */
+  leaseIds(): readonly string[] {
+    const ids = new Set<string>();
+    for (const { kind, leaseId } of this.#byId.values())
+      if (kind === 'lease' && leaseId !== '') ids.add(leaseId);
+    return [...ids].sort();
+  }
+
   /** Also one that is being ended. */
   lastLeaseOf(name: string): HeldLease | undefined {
     const ending = this.#ending.get(idOf({ kind: 'lease', name, key: '' }));

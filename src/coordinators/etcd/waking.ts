@@ -16,6 +16,12 @@ import { afterValue } from './values.js';
 
 type Wake = (name: string | undefined) => void;
 type Called = (call: Call) => void;
+/** What of this coordinator is watched, too: the store leases that it holds names by. */
+export interface OwnLeases {
+  ids(): readonly string[];
+  /** The server has ended one, or somebody else has. */
+  gone(id: string): void;
+}
 type Look = (names: readonly string[], timeoutMs: number) => Promise<View>;
 
 /** One holder that waits for one name. */
@@ -41,6 +47,7 @@ export class Waking {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
   readonly #look: Look;
+  readonly #own: OwnLeases;
   readonly #groups = new Set<{ readonly group: string; readonly wake: Wake }>();
   readonly #listeners = new Set<{ readonly holder: Holder; readonly called: Called }>();
   readonly #waits = new Map<string, Wait>();
@@ -58,10 +65,11 @@ export class Waking {
   #isBroken = false;
   #isClosed = false;
 
-  constructor(client: EtcdClient, keys: EtcdKeys, look: Look) {
+  constructor(client: EtcdClient, keys: EtcdKeys, look: Look, own: OwnLeases) {
     this.#client = client;
     this.#keys = keys;
     this.#look = look;
+    this.#own = own;
     client.events.on('lost', () => this.#restart());
   }
 
@@ -92,6 +100,11 @@ export class Waking {
       if (!isClear || wait.outlook?.isForeign) unclear.add(name);
     }
     for (const name of unclear) this.#reconsider(name, false);
+    this.#gather();
+  }
+
+  /** Names are held by a store lease, perhaps a new one. */
+  holds(): void {
     this.#gather();
   }
 
@@ -135,6 +148,7 @@ export class Waking {
     const add = (range: KeyRange) => byKey.set(`${range.key} ${range.end ?? ''}`, range);
     for (const { group } of this.#groups)
       for (const part of groupParts) add(this.#keys.partOfGroup(part, group));
+    for (const id of this.#own.ids()) add({ key: this.#keys.session(id) });
     for (const wait of this.#waits.values()) {
       if (wait.outlook === undefined || !this.#isListenedFor(wait)) continue;
       for (const key of wait.outlook.watched) add({ key });
@@ -228,10 +242,13 @@ export class Waking {
 
   #heed(events: readonly EtcdEvent[], revision: number): void {
     this.#heard = Math.max(this.#heard ?? 0, revision);
+    const sessions = new Map(this.#own.ids().map((id) => [this.#keys.session(id), id]));
     const woken = new Set<string>();
     const reconsidered = new Set<string>();
     for (const event of events) {
       const { key } = event.keyValue;
+      const ended = event.kind === 'delete' ? sessions.get(key) : undefined;
+      if (ended !== undefined) this.#own.gone(ended);
       for (const part of groupParts) {
         const name = this.#keys.nameIn(part, key);
         if (name !== undefined && isNews(part, event)) woken.add(name);
