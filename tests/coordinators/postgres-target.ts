@@ -35,8 +35,8 @@ export function postgresTarget(
 let namespaceCount = 0;
 
 class PostgresSubject implements ConformanceSubject {
-  readonly ttlMs = 400;
-  readonly timeoutMs = 200;
+  readonly ttlMs = 500;
+  readonly timeoutMs = 250;
   readonly timerSlackMs = 60;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;

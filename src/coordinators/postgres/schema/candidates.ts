@@ -24,16 +24,16 @@ function enroll(schema: string): string {
     'json',
     `DECLARE
   v_at timestamptz;
+  v_new text[];
   v_before bigint[];
 BEGIN
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'late', true); END IF;
   PERFORM ${schema}.settle(not_after);
-  PERFORM 1 FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name IN (
-      SELECT r.name FROM unnest(names, digests, standings) AS r(name, digest, standing)
-      WHERE r.standing = 'waiting' AND NOT EXISTS (
-        SELECT FROM ${schema}.candidates AS c WHERE c.namespace = space AND c.name = r.name AND c.digest = r.digest
-          AND c.standing = 'waiting' AND c.deadline > clock_timestamp()))
-    ORDER BY l.name FOR KEY SHARE;
+  SELECT array_agg(r.name) INTO v_new FROM unnest(names, digests, standings) AS r(name, digest, standing)
+  WHERE r.standing = 'waiting' AND NOT EXISTS (
+    SELECT FROM ${schema}.candidates AS c WHERE c.namespace = space AND c.name = r.name AND c.digest = r.digest
+      AND c.standing = 'waiting' AND c.deadline > clock_timestamp());
+  PERFORM 1 FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = ANY (v_new) ORDER BY l.name FOR KEY SHARE;
   v_at := clock_timestamp();
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('v_at')}, 'late', true); END IF;
   SELECT array_agg(c.refresh ORDER BY r.ord) INTO v_before
@@ -75,8 +75,8 @@ function withdraw(schema: string): string {
     `BEGIN
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'late', true); END IF;
   PERFORM ${schema}.settle(not_after);
-  DELETE FROM ${schema}.candidates AS c USING unnest(names, digests) AS r(name, digest)
-  WHERE c.namespace = space AND c.name = r.name AND c.digest = r.digest;
+  DELETE FROM ${schema}.candidates AS c
+  WHERE c.namespace = space AND c.name = ANY (names) AND c.digest = digests[array_position(names, c.name)];
   RETURN json_build_object('now', ${unixMs('clock_timestamp()')});
 END`,
   );

@@ -92,12 +92,11 @@ BEGIN
   IF v_free IS NOT NULL THEN
     v_term := greatest(v_floor, (SELECT max(aboves[i]) FROM unnest(v_free) AS i) + 1);
     UPDATE ${schema}.namespaces SET last_term = v_term WHERE namespace = space;
-    UPDATE ${schema}.history AS h SET
-      ended_at = CASE WHEN l.term = h.term AND l.kind = 'lease' THEN l.deadline ELSE v_at END,
-      end_reason = CASE WHEN l.term IS DISTINCT FROM h.term OR l.kind <> 'lease' THEN 'vanished'
-        WHEN l.revoked_at IS NULL THEN 'expired' ELSE 'revoked' END
-    FROM unnest(v_free) AS i LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = names[i]
-    WHERE h.namespace = space AND h.name = names[i] AND h.kind = 'term' AND h.ended_at IS NULL;
+    UPDATE ${schema}.history AS h SET (ended_at, end_reason) = (
+      SELECT coalesce(max(l.deadline), v_at),
+        CASE WHEN max(l.deadline) IS NULL THEN 'vanished' WHEN max(l.revoked_at) IS NULL THEN 'expired' ELSE 'revoked' END
+      FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = h.name AND l.kind = 'lease' AND l.term = h.term)
+    WHERE h.namespace = space AND h.name = ANY (ARRAY(SELECT names[i] FROM unnest(v_free) AS i)) AND h.kind = 'term' AND h.ended_at IS NULL;
     INSERT INTO ${schema}.leases AS l (namespace, name, name_group, kind, term, holder, attempt, ttl_ms, grace_ms,
       deadline, granted_at, renewed_at, metadata)
     SELECT space, names[i], CASE WHEN strpos(names[i], '/') = 0 THEN '' ELSE regexp_replace(names[i], '/[^/]*$', '') END,
@@ -180,9 +179,9 @@ END`,
  * entry stands for all.
  * Out: \`failed\`: for each one that was not extended its place, from 1 on, and why.
  * Clock: read for each row, and once more for a row that another transaction had changed while this one waited for it.
- * Keeps true: one statement for any number of leases. It compares holder and term on the newest version of the row, and
- * takes the rows in the order of their names, since the plan is a nested loop from the list: two batches never lock each
- * other out.
+ * Keeps true: one statement for any number of leases. It compares holder and term on the newest version of the row. Only
+ * rows of the caller's own are locked, so it can wait for nothing but another call of the same holder.
+ * Planned anew each time: a plan that does not know the length of the list compares every lease with every request.
  */
 function renew(schema: string): string {
   return operation(
@@ -213,7 +212,7 @@ BEGIN
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = r.name
     WHERE v_done IS NULL OR r.ord <> ALL (v_done)));
 END`,
-    ['enable_hashjoin = off', 'enable_mergejoin = off'],
+    ['plan_cache_mode = force_custom_plan'],
   );
 }
 
@@ -245,7 +244,7 @@ function finish(schema: string): string {
     `DECLARE
   v_at timestamptz;
   v_answers text[];
-  v_ended int[];
+  v_ended text[];
 BEGIN
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'late', true); END IF;
   PERFORM ${schema}.settle(not_after);
@@ -253,22 +252,24 @@ BEGIN
     ORDER BY l.name FOR UPDATE;
   v_at := clock_timestamp();
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('v_at')}, 'late', true); END IF;
-  SELECT array_agg(q.answer ORDER BY q.ord), array_agg(q.ord::int) FILTER (WHERE q.answer = 'ended') INTO v_answers, v_ended FROM (
-    SELECT r.ord, coalesce(${whyNotYours(isOwn, 'r.successor IS NOT NULL')}, 'ended') AS answer
+  SELECT array_agg(q.answer ORDER BY q.ord), array_agg(q.name) FILTER (WHERE q.answer = 'ended') INTO v_answers, v_ended FROM (
+    SELECT r.ord, r.name, coalesce(${whyNotYours(isOwn, 'r.successor IS NOT NULL')}, 'ended') AS answer
     FROM unnest(names, holders, terms, attempts, successors) WITH ORDINALITY AS r(name, holder, term, attempt, successor, ord)
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = r.name) AS q;
   IF v_ended IS NOT NULL THEN
-    UPDATE ${schema}.history AS h SET ended_at = v_at, end_reason = CASE
-        WHEN successors[i] IS NOT NULL THEN 'handed-off' WHEN l.revoked_at IS NOT NULL THEN 'revoked' ELSE reasons[i] END
-    FROM unnest(v_ended) AS i JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = names[i]
-    WHERE h.namespace = space AND h.name = names[i] AND h.kind = 'term' AND h.ended_at IS NULL AND h.term = l.term;
-    DELETE FROM ${schema}.leases AS l USING unnest(v_ended) AS i
-    WHERE l.namespace = space AND l.name = names[i] AND successors[i] IS NULL AND l.reserved_to IS NULL;
+    UPDATE ${schema}.history AS h SET (ended_at, end_reason) = (
+      SELECT v_at, CASE WHEN successors[i] IS NOT NULL THEN 'handed-off' WHEN l.revoked_at IS NOT NULL THEN 'revoked' ELSE reasons[i] END
+      FROM ${schema}.leases AS l, array_position(names, h.name) AS i WHERE l.namespace = space AND l.name = h.name)
+    WHERE h.namespace = space AND h.name = ANY (v_ended) AND h.kind = 'term' AND h.ended_at IS NULL
+      AND h.term = (SELECT l.term FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = h.name);
+    DELETE FROM ${schema}.leases AS l
+    WHERE l.namespace = space AND l.name = ANY (v_ended) AND l.reserved_to IS NULL AND successors[array_position(names, l.name)] IS NULL;
     UPDATE ${schema}.leases AS l SET kind = 'reservation', holder = NULL, attempt = NULL, ttl_ms = 0, grace_ms = 0, deadline = v_at,
       metadata = NULL, revoked_at = NULL, revoked_by = NULL, revoked_reason = NULL,
-      reserved_to = coalesce(successors[i], l.reserved_to), reserve_ms = coalesce(reserves[i], l.reserve_ms)
-    FROM unnest(v_ended) AS i WHERE l.namespace = space AND l.name = names[i];
-    PERFORM ${schema}.tell(channel, space, names[i]) FROM unnest(v_ended) AS i;
+      reserved_to = coalesce(successors[array_position(names, l.name)], l.reserved_to),
+      reserve_ms = coalesce(reserves[array_position(names, l.name)], l.reserve_ms)
+    WHERE l.namespace = space AND l.name = ANY (v_ended);
+    PERFORM ${schema}.tell(channel, space, n) FROM unnest(v_ended) AS n;
   END IF;
   RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'answers', to_json(v_answers));
 END`,

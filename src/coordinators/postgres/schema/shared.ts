@@ -36,7 +36,7 @@ export function sharedFunctions(schema: string): string {
      * gives the session to somebody else passes on nothing.
      */
     sqlFunction(`${schema}.settle(not_after double precision)`, 'boolean', {
-      body: `SELECT set_config('lock_timeout', ceil(greatest(1, not_after - ${unixMs('clock_timestamp()')}))::bigint::text, true) IS NOT NULL
+      body: `SELECT set_config('lock_timeout', ceil(least(2147483647, greatest(1, not_after - ${unixMs('clock_timestamp()')})))::bigint::text, true) IS NOT NULL
     AND (current_setting('synchronous_commit') IN ('on', 'remote_apply') OR set_config('synchronous_commit', 'on', true) IS NOT NULL)`,
     }),
 
