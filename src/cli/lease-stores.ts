@@ -4,7 +4,7 @@ import { schemaOf, withSchema } from './postgres-url.js';
 import type { SharedKind } from './store-kinds.js';
 
 /** Kinds that keep leases only, and are reached over a network. */
-export type LeaseKind = Exclude<SharedKind, 'sqlite' | 'redis'>;
+export type LeaseKind = Exclude<SharedKind, 'sqlite' | 'redis' | 'sentinel'>;
 
 export interface LeaseStore {
   open(): Coordinator;
@@ -56,7 +56,6 @@ async function leaseStore(kind: LeaseKind, url: string, namespace: string): Prom
         erase: () => eraseQuorumLeases(url, namespace),
       };
     }
-    case 'sentinel':
     case 'cluster': {
       const { redisCoordinator } = await import('../coordinators/redis/index.js');
       const { eraseLeases } = await import('../coordinators/redis/erase.js');

@@ -22,7 +22,7 @@ export const urlForms = Object.values(sharedForms).join(', ');
 /** What to write for leases. No memory: everybody who asks works with other processes, and refuses one. */
 const leaseRemedy = `use ${urlForms}`;
 /** What to write for a store that keeps messages too. */
-export const messageRemedy = 'use memory:, redis://host:port or rediss://host:port';
+export const messageRemedy = `use memory:, redis://host:port, rediss://host:port or ${sharedForms.sentinel}`;
 
 /** @throws {OptionError} naming `source`, unless a store is known by such a URL. */
 export function storeKindOf(url: string, source: string, remedy = leaseRemedy): StoreKind {

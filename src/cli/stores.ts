@@ -50,6 +50,7 @@ export async function openStores(
       return await sqliteStores(url, namespace, source);
     case 'memory':
     case 'redis':
+    case 'sentinel':
       return await openMessageStores(url, namespace, source);
     default: {
       const { open, erase } = await openLeaseStore(kind, url, namespace, source);
@@ -67,7 +68,7 @@ export async function openMessageStores(
   checkUrl(url, source, messageRemedy);
   const kind = storeKindOf(url, source);
   if (kind === 'memory') return await memoryStores();
-  if (kind === 'redis') return await redisStores(url, namespace, source);
+  if (kind === 'redis' || kind === 'sentinel') return await redisStores(url, namespace, source);
   throw new OptionError(source, addressOf(url), 'keeps leases, and no messages', messageRemedy);
 }
 

@@ -1,5 +1,9 @@
-import { memoryUrl, storeKindOf } from './store-url.js';
+import type { StoreKind } from './store-kinds.js';
+import { memoryUrl, storeKindOf, urlForms } from './store-url.js';
 import { type MessageStores, openMessageStores, openStores } from './stores.js';
+
+const trialRemedy = `use memory:, ${urlForms}`;
+const keptMessages: readonly StoreKind[] = ['memory', 'redis', 'sentinel'];
 
 /**
  * Leases in the store that the URL names, messages beside them: in the same store if that keeps some and nothing else is
@@ -14,7 +18,7 @@ export async function openTrialStores(
   namespace: string,
   source: string,
 ): Promise<MessageStores> {
-  const keepsMessages = ['memory', 'redis'].includes(storeKindOf(url, source));
+  const keepsMessages = keptMessages.includes(storeKindOf(url, source, trialRemedy));
   if (keepsMessages && streamsUrl === undefined)
     return await openMessageStores(url, namespace, source);
   const leases = await openStores(url, namespace, source);

@@ -12,14 +12,14 @@ const names = ['spread', 'exclusion', 'loss', 'order', 'refusal'];
 describe.concurrent.each(serverStores)(
   'the selftest on $store',
   { timeout: 120_000 },
-  ({ start }) => {
+  ({ store: name, start }) => {
     let store: RunningStore;
     beforeAll(async () => {
       store = await start();
     }, 60_000);
     afterAll(() => store?.stop());
 
-    it('passes all five checks, with messages in memory', async () => {
+    it('passes all five checks, with messages in memory unless it keeps some', async () => {
       const { status, stdout, stderr } = await tenure([
         'selftest',
         '--url',
@@ -32,7 +32,7 @@ describe.concurrent.each(serverStores)(
       expect(checks.map(({ name, passed }) => [name, passed])).toEqual(
         names.map((name) => [name, true]),
       );
-      expect(address).toMatch(/, messages in memory:$/);
+      expect(address.endsWith(', messages in memory:')).toBe(name !== 'redis-sentinel');
     });
   },
 );

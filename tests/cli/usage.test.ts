@@ -89,7 +89,7 @@ describe.concurrent('the command line', () => {
     [
       'a store of an unknown kind',
       ['demo', '--url', `mysql://u:${password}@localhost/x`],
-      'use memory:, redis://host:port or rediss://host:port',
+      'use memory:, redis://host:port, rediss://host:port or redis+sentinel://',
     ],
     [
       'a sink of an unknown kind',
@@ -164,7 +164,9 @@ describe.concurrent('the command line', () => {
     const { status, stderr } = await tenure(args);
     expect(status).toBe(64);
     expect(stderr).not.toContain('***');
-    expect(unwrapped(stderr)).toMatch(/use (memory: or |memory:, )?(redis|postgres):\/\/host:port/);
+    expect(unwrapped(stderr)).toMatch(
+      /use memory:( or|,) (sqlite:PATH|(redis|postgres):\/\/host:port)|use redis:\/\/host:port/,
+    );
   });
 
   it.each([
