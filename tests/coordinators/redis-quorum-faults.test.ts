@@ -68,6 +68,43 @@ describe('a minority that fails', () => {
   });
 });
 
+describe('an act', () => {
+  it('that a minority missed is in force, and they learn of its end from whoever meets them', async () => {
+    const ann = await fixture.actor('ann');
+    const bob = await fixture.actor('bob');
+    await ann.client.suspend('job', act, call);
+    fixture.freeze(3, 4);
+    expect(await ann.client.resume('job', act, call)).toBe(true);
+    fixture.thaw(3, 4);
+    // Two nodes still take the name for suspended, and one that is frozen besides leaves no majority without them.
+    await expect
+      .poll(async () => {
+        await bob.release('job', await bob.take('job'));
+        const suspended = await Promise.all(
+          fixture.admins.map((admin) => admin.hlen(`{tenure:${fixture.namespace}}:suspended`)),
+        );
+        return suspended;
+      })
+      .toEqual([0, 0, 0, 0, 0]);
+    fixture.freeze(0, 1);
+    await bob.take('job');
+  });
+
+  it('that a majority knows of binds whoever asks another one', async () => {
+    const ann = await fixture.actor('ann');
+    const bob = await fixture.actor('bob');
+    const term = await ann.take('job');
+    fixture.freeze(3, 4);
+    await ann.client.suspend('free', act, call);
+    await ann.client.revoke('job', act, call);
+    fixture.thaw(3, 4);
+    await expect.poll(async () => (await bob.acquire('other')).outcome).toBe('granted');
+    fixture.freeze(0, 1);
+    expect(await bob.isKeptOut('free')).toBe('suspended');
+    expect(await ann.renew('job', term)).toBe('revoked');
+  });
+});
+
 describe('a majority that is lost', () => {
   it('grants nothing to anybody and renews nothing, until it is back', async () => {
     const ann = await fixture.actor('ann');

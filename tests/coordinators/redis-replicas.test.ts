@@ -8,39 +8,52 @@ import {
 } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
-import { cutReplicasOf, healReplicasOf, type RedisServer } from '../support/servers/index.js';
+import type { RedisServer } from '../support/servers/index.js';
 import { ask, hasReplicas, startReplicating, until } from '../support/servers/redis-replication.js';
 import { ann, bob, renew, take } from './redis-failover-fixture.js';
 
 const call = { timeoutMs: 2_000 };
 const operator = { by: 'ops', reason: 'test' };
 
-/* What counts with `replicas: 1`, on a master with one replica that can be cut off. */
+/*
+ * What counts with `replicas: 1`, on a master with one replica. Cut off, it stays connected, and hears nothing more: the
+ * server counts it among those that have what was written before.
+ */
 describe('a coordinator that waits for a replica', () => {
   let master: RedisServer;
   let replica: RedisServer;
+  let between: FaultProxy;
   let careful: RedisCoordinator;
   const clients: RedisCoordinator[] = [];
 
   beforeAll(async () => {
-    master = await startReplicating([]);
-    replica = await startReplicating(['--replicaof', '127.0.0.1', String(master.port)]);
+    // Nothing is sent to the replica but what a test writes.
+    master = await startReplicating(['--repl-ping-replica-period', '3600']);
+    between = await FaultProxy.start(master.port);
+    replica = await startReplicating(['--replicaof', '127.0.0.1', String(between.port)]);
   });
   beforeEach(async () => {
-    await healReplicasOf(master);
-    await until('the replica', () => hasReplicas(master, 1));
+    await heal();
     await ask(master, 'FLUSHALL');
+    await until('the replica', () => hasReplicas(master, 1));
     careful = connect({ replicas: 1, replicaTimeoutMs: 100 });
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
-  afterAll(() => Promise.all([master.stop(), replica.stop()]));
+  afterAll(async () => {
+    await Promise.all([master.stop(), replica.stop()]);
+    await between.stop();
+  });
 
   const connect = (options: RedisCoordinatorOptions = {}, port = master.port) => {
     const client = redisCoordinator(`redis://127.0.0.1:${port}`, options);
     clients.push(client);
     return client;
+  };
+  const heal = async () => {
+    between.heal();
+    await until('the replica', () => hasReplicas(master, 1));
   };
   const request = (name: string, parts: Partial<AcquireRequest> = {}): AcquireRequest => {
     return { name, holder: ann, attempt: realRuntime.randomHex(16), ttlMs: 60_000, ...parts };
@@ -55,7 +68,7 @@ describe('a coordinator that waits for a replica', () => {
 
   it('gives back all that one call was granted, if the replica did not get it in time', async () => {
     const held = await take(careful, 'held', bob);
-    await cutReplicasOf(master);
+    between.down.hold();
     const batch = [request('a'), request('held'), request('b', { keepHistory: true })];
     await expect(careful.acquire(batch, call)).rejects.toMatchObject({
       storeCode: 'NOT_REPLICATED',
@@ -68,15 +81,15 @@ describe('a coordinator that waits for a replica', () => {
 
   it('learns at once that a name is held, whatever becomes of the replica', async () => {
     await take(careful, 'job', bob);
-    await cutReplicasOf(master);
+    between.down.hold();
     expect(await careful.acquire([request('job')], call)).toMatchObject([{ outcome: 'held' }]);
     expect(await careful.read(['job'], call)).toMatchObject([{ holder: bob }]);
   });
 
   it('does not take the repetition of an attempt on a new connection for confirmed', async () => {
     const attempt = request('job');
-    await cutReplicasOf(master);
-    // By one that waits for nobody; what the other connection wrote counts for nothing there.
+    between.down.hold();
+    // By one that waits for nobody; the other connection then finds it, and writes nothing.
     expect(await connect().acquire([attempt], call)).toMatchObject([{ outcome: 'granted' }]);
     await expect(careful.acquire([attempt], call)).rejects.toMatchObject({
       storeCode: 'NOT_REPLICATED',
@@ -88,20 +101,18 @@ describe('a coordinator that waits for a replica', () => {
     ['a revocation', (client: RedisCoordinator) => client.revoke('job', operator, call)],
   ])('does not take %s that is repeated on a new connection for confirmed', async (_, act) => {
     await take(careful, 'job', bob);
-    await cutReplicasOf(master);
+    between.down.hold();
     await act(connect());
     await expect(act(careful)).rejects.toBeInstanceOf(OutcomeUnknownError);
-    await healReplicasOf(master);
-    await until('the replica', () => hasReplicas(master, 1));
+    await heal();
     await act(careful);
   });
 
   it('cannot renew while the replica is away, and can again when it is back', async () => {
     const term = await take(careful, 'job', ann);
-    await cutReplicasOf(master);
+    between.down.hold();
     await expect(renew(careful, 'job', ann, term)).rejects.toBeInstanceOf(OutcomeUnknownError);
-    await healReplicasOf(master);
-    await until('the replica', () => hasReplicas(master, 1));
+    await heal();
     expect(await renew(careful, 'job', ann, term)).toBe('renewed');
   });
 
@@ -109,7 +120,9 @@ describe('a coordinator that waits for a replica', () => {
     await take(careful, 'one', ann);
     await ask(master, 'SCRIPT', 'FLUSH');
     await take(careful, 'two', ann);
-    await cutReplicasOf(master);
+    // So that a question that comes too early would be answered with yes.
+    await until('the replica', () => hasReplicas(master, 1, 0));
+    between.down.hold();
     await ask(master, 'SCRIPT', 'FLUSH');
     await expect(careful.acquire([request('three')], call)).rejects.toMatchObject({
       storeCode: 'NOT_REPLICATED',
@@ -120,7 +133,7 @@ describe('a coordinator that waits for a replica', () => {
     const proxy = await FaultProxy.start(master.port);
     const client = connect({ replicas: 1, replicaTimeoutMs: 300 }, proxy.port);
     await take(client, 'warm', ann);
-    await cutReplicasOf(master);
+    between.down.hold();
     const acquiring = client.acquire([request('job')], { timeoutMs: 800 });
     const reader = connect();
     await expect.poll(() => reader.read(['job'], call)).toMatchObject([{ state: 'held' }]);

@@ -377,9 +377,16 @@ describe('the path and the login in the URL', () => {
     ['zookeeper://a:1,b:99999', 'url'],
     ['zookeeper://host/a/../b', 'url'],
     ['zookeeper://user@host', 'url'],
+    ['zookeeper://host?sessionMs=1', 'url'],
+    ['zookeeper://host?smallestTtlMs=500&largestTtlMs=400', 'largestTtlMs'],
   ])('%s is refused', (url, option) => {
     expect(() => zookeeperCoordinator(url)).toThrow(expect.objectContaining({ option }));
   });
+});
+
+it('the limits of a ttl can stand in the URL', () => {
+  const client = zookeeperCoordinator('zookeeper://host/a?smallestTtlMs=300&largestTtlMs=6000');
+  expect(client.promises).toMatchObject({ smallestTtlMs: 300, largestTtlMs: 6_000 });
 });
 
 describe('a client library', () => {

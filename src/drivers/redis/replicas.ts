@@ -15,7 +15,11 @@ export interface Written {
   readonly shortfall: Promise<string | undefined>;
 }
 
-/** Asks how many replicas have what was sent on this link before. Never rejects. */
+/**
+ * Asks how many replicas have what this server had written when it executed the last command on this link. That need not
+ * have written itself: what a request that is repeated finds, counts as well. On a link without a command it would count
+ * for nothing. Never rejects.
+ */
 export async function shortfallOf(
   link: Link,
   { replicas, replicaTimeoutMs }: Confirmation,

@@ -75,13 +75,17 @@ export async function until(
   throw new Error(`${what} did not come about within ${limitMs} ms`);
 }
 
-/** Whether the master has so many replicas, and they all have caught up. */
-export async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
+/** Whether the master has so many replicas, and they all have caught up, but for what was sent in this moment. */
+export async function hasReplicas(
+  master: RedisServer,
+  count: number,
+  behindBytes = 200,
+): Promise<boolean> {
   const reply = (await ask(master, 'ROLE')) as [string, number, [string, string, string][]];
   const [role, offset, replicas] = reply;
   return (
     role === 'master' &&
     replicas.length === count &&
-    replicas.every(([, , acknowledged]) => Number(acknowledged) + 200 >= offset)
+    replicas.every(([, , acknowledged]) => Number(acknowledged) + behindBytes >= offset)
   );
 }

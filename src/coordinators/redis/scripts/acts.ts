@@ -52,9 +52,6 @@ if isMeant and not isSame and not suspension then
   noteAct(KEYS[3], 'revoke', words, to)
   revoke(KEYS[2], KEYS[4], name, record, words, to, reserve)
   pcall('PUBLISH', ARGV[7], name)
-elseif isMeant and isSame then
-  -- The same once more, for the replicas.
-  call('SET', KEYS[2], record.text, 'KEEPTTL')
 end
 return { number(now), record.text or '', record.remaining or -1, suspension }
 `,
@@ -91,8 +88,7 @@ end
 local record = look(KEYS[2])
 local suspension = first or table.concat({ '1', number(now), words }, '|')
 if not first or lastWords() ~= words then noteAct(KEYS[3], 'suspend', words, '') end
--- The first one once more, for the replicas.
-call('HSET', KEYS[1], name, suspension)
+if not first then call('HSET', KEYS[1], name, suspension) end
 local isEnding = record and record.state == 'held' and record.kind ~= 'X'
 if isEnding then revoke(KEYS[2], KEYS[4], name, record, words, '', '0') end
 if isEnding or not first then pcall('PUBLISH', ARGV[4], name) end

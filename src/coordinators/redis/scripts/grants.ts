@@ -50,11 +50,7 @@ local function obstacle(key, record, suspension, holder, attempt)
   if record.state == 'reserved' and record.to == string.match(holder, '^[^:]+') then return nil end
   local isRepeated = record.state == 'held' and record.kind ~= 'X'
     and record.holder == holder and record.attempt == attempt
-  if isRepeated then
-    -- The same once more, for the replicas: whoever waits for them on another connection has written nothing there.
-    call('SET', key, record.text, 'KEEPTTL')
-    return { 'granted', record.term }
-  end
+  if isRepeated then return { 'granted', record.term } end
   if record.isOdd then call('PEXPIRE', key, record.whole) end
   return { 'held', record.text, record.remaining, false, record.isOdd and 'repaired' }
 end

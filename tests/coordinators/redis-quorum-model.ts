@@ -1,0 +1,290 @@
+import { type AcquireResult, Holder, nextTerm } from '../../src/coordinators/index.js';
+import { judgeClaim } from '../../src/coordinators/redis-quorum/claims.js';
+import { majorityOf } from '../../src/coordinators/redis-quorum/majority.js';
+import { type Memory, mergeRecords } from '../../src/coordinators/redis-quorum/merge/memories.js';
+
+/** What the model may leave out, to show what it is for. */
+export interface Guards {
+  /** A node without its memory has no vote. */
+  readonly keepsOut: boolean;
+  /** It gets it back only when whatever had its vote before has arrived everywhere. */
+  readonly waits: boolean;
+  /** A grant counts only when a majority has confirmed it, with its term. */
+  readonly confirms: boolean;
+}
+
+interface Stored {
+  readonly owner: number;
+  readonly attempt: string;
+  readonly term: number;
+  readonly isClaim: boolean;
+}
+
+interface Node {
+  isMember: boolean;
+  lastTerm: number;
+  record: Stored | undefined;
+  /** The number of the last message that was sent before its memory was lost. */
+  lostAfter: number;
+  seeding: Map<number, { lastTerm: number; record: Stored | undefined }> | undefined;
+}
+
+type Kind = 'claim' | 'confirm' | 'take-back' | 'end';
+
+interface Message {
+  readonly number: number;
+  readonly from: number;
+  readonly node: number;
+  readonly kind: Kind;
+  readonly attempt: string;
+  readonly term: number;
+}
+
+interface Client {
+  state: 'idle' | 'claiming' | 'confirming' | 'holding';
+  attempt: string;
+  term: number;
+  readonly claims: Map<number, AcquireResult>;
+  readonly confirmations: Map<number, boolean>;
+}
+
+const holders = Array.from(
+  { length: 3 },
+  (_, owner) => new Holder(`h${owner}`, String(owner).repeat(32)),
+);
+
+/**
+ * Five nodes and three contenders for one name, step by step in an order drawn from a seed. Messages of one client to one
+ * node stay in order; they and their answers may be lost; nodes of a minority lose their memory and get it back. What its
+ * client has given up expires some time; no clock helps with the terms: memory alone decides.
+ */
+export class QuorumModel {
+  readonly #random: () => number;
+  readonly #guards: Guards;
+  readonly #nodes: Node[];
+  readonly #clients: Client[] = holders.map(() => ({
+    state: 'idle',
+    attempt: '',
+    term: 0,
+    claims: new Map(),
+    confirmations: new Map(),
+  }));
+  #flight: Message[] = [];
+  #messageCount = 0;
+  #attemptCount = 0;
+  /** Of each grant its term, in the order of time. */
+  readonly terms: number[] = [];
+  /** The first moment at which two held the name. */
+  overlap: string | undefined;
+  reseededCount = 0;
+
+  constructor(seed: number, guards: Guards) {
+    this.#random = randomFrom(seed);
+    this.#guards = guards;
+    this.#nodes = Array.from({ length: 5 }, () => ({
+      isMember: true,
+      lastTerm: 0,
+      record: undefined,
+      lostAfter: 0,
+      seeding: undefined,
+    }));
+  }
+
+  run(stepCount: number): void {
+    for (let step = 0; step < stepCount; step++) {
+      const chance = this.#random();
+      if (chance < 0.6) this.#deliver();
+      else if (chance < 0.97) this.#act(this.#pick(this.#clients.keys()));
+      else this.#lose();
+      this.#seedSome();
+      this.#expireOne();
+    }
+  }
+
+  get #majority(): number {
+    return majorityOf(this.#nodes.length);
+  }
+
+  #pick<Item>(items: Iterable<Item>): Item {
+    const all = [...items];
+    return all[Math.floor(this.#random() * all.length)] as Item;
+  }
+
+  #send(from: number, kind: Kind): void {
+    const { attempt, term } = this.#clients[from] as Client;
+    for (const node of this.#nodes.keys()) {
+      this.#messageCount += 1;
+      if (this.#random() < 0.03) continue;
+      this.#flight.push({ number: this.#messageCount, from, node, kind, attempt, term });
+    }
+  }
+
+  /** The oldest message on one of the ways. */
+  #deliver(): void {
+    if (this.#flight.length === 0) return;
+    const { from, node } = this.#pick(this.#flight);
+    const message = this.#flight.find((each) => each.from === from && each.node === node);
+    this.#flight = this.#flight.filter((each) => each !== message);
+    if (message !== undefined) this.#execute(message);
+  }
+
+  #execute({ from, node: number, kind, attempt, term }: Message): void {
+    const node = this.#nodes[number] as Node;
+    const client = this.#clients[from] as Client;
+    if (!node.isMember) return;
+    const isHeard = client.attempt === attempt && this.#random() > 0.03;
+    const isOwn = node.record?.attempt === attempt;
+    if (kind === 'claim') {
+      const result = this.#claim(node, from, attempt);
+      if (isHeard && client.state === 'claiming') client.claims.set(number, result);
+    } else if (kind === 'confirm') {
+      if (isOwn) node.record = { owner: from, attempt, term, isClaim: false };
+      node.lastTerm = Math.max(node.lastTerm, term);
+      if (isHeard && client.state === 'confirming') client.confirmations.set(number, isOwn);
+    } else if (isOwn && (kind === 'end' || node.record?.isClaim)) node.record = undefined;
+  }
+
+  #claim(node: Node, owner: number, attempt: string): AcquireResult {
+    if (node.record === undefined) {
+      node.lastTerm = nextTerm(node.lastTerm, 0);
+      node.record = { owner, attempt, term: node.lastTerm, isClaim: true };
+    }
+    const { record } = node;
+    if (record.attempt === attempt) return { outcome: 'granted', term: record.term };
+    return {
+      outcome: 'held',
+      current: {
+        state: 'held',
+        name: 'job',
+        holder: holders[record.owner] as Holder,
+        term: record.term,
+        leaseId: record.attempt,
+        ttlMs: 1_000,
+        remainingMs: 1_000,
+        grantedAtMs: 0,
+        renewedAtMs: 0,
+        metadata: record.isClaim ? 'claim' : undefined,
+        graceMs: 0,
+        revocation: undefined,
+      },
+    };
+  }
+
+  #act(number: number): void {
+    const client = this.#clients[number] as Client;
+    if (client.state === 'idle') {
+      this.#attemptCount += 1;
+      client.attempt = String(this.#attemptCount).padStart(32, '0');
+      client.claims.clear();
+      client.state = 'claiming';
+      this.#send(number, 'claim');
+    } else if (client.state === 'claiming') this.#decideClaims(number, client);
+    else if (client.state === 'confirming') this.#decideConfirmation(number, client);
+    else if (this.#random() < 0.3) {
+      client.state = 'idle';
+      this.#send(number, 'end');
+    }
+  }
+
+  #decideClaims(number: number, client: Client): void {
+    const holder = holders[number] as Holder;
+    const verdict = judgeClaim({ attempt: client.attempt, holder }, [...client.claims.values()], {
+      majority: this.#majority,
+      silentCount: this.#nodes.length - client.claims.size,
+    });
+    if (verdict.kind === 'won') {
+      client.term = verdict.term;
+      client.confirmations.clear();
+      client.state = 'confirming';
+      this.#send(number, 'confirm');
+      if (!this.#guards.confirms) this.#grant(number, client);
+    } else if (verdict.kind !== 'open' || this.#random() < 0.1) {
+      client.state = 'idle';
+      this.#send(number, 'take-back');
+    }
+  }
+
+  #decideConfirmation(number: number, client: Client): void {
+    const answers = [...client.confirmations.values()];
+    const count = answers.filter((isConfirmed) => isConfirmed).length;
+    if (count >= this.#majority) this.#grant(number, client);
+    else if (answers.length - count >= this.#majority || this.#random() < 0.05) {
+      client.state = 'idle';
+      this.#send(number, 'end');
+    }
+  }
+
+  #grant(number: number, client: Client): void {
+    const other = this.#clients.findIndex(
+      ({ state }, index) => state === 'holding' && index !== number,
+    );
+    if (other >= 0) this.overlap ??= `${other} and ${number} hold the name`;
+    client.state = 'holding';
+    this.terms.push(client.term);
+  }
+
+  #lose(): void {
+    const members = [...this.#nodes.keys()].filter((node) => this.#nodes[node]?.isMember);
+    if (members.length <= this.#majority) return;
+    const node = this.#nodes[this.#pick(members)] as Node;
+    node.record = undefined;
+    node.lastTerm = 0;
+    node.lostAfter = this.#messageCount;
+    node.seeding = new Map();
+    node.isMember = !this.#guards.keepsOut;
+  }
+
+  #expireOne(): void {
+    const node = this.#pick(this.#nodes);
+    if (node.record === undefined || this.#random() < 0.7) return;
+    const { state, attempt } = this.#clients[node.record.owner] as Client;
+    if (state === 'idle' || attempt !== node.record.attempt) node.record = undefined;
+  }
+
+  /** One look at one member, for each node that is out; at the end it is one, too. */
+  #seedSome(): void {
+    for (const node of this.#nodes) {
+      const { seeding } = node;
+      if (node.isMember || seeding === undefined || this.#random() < 0.7) continue;
+      const isUnderWay = this.#flight.some(({ number }) => number <= node.lostAfter);
+      if (this.#guards.waits && isUnderWay) continue;
+      const sources = [...this.#nodes.keys()].filter(
+        (number) => this.#nodes[number]?.isMember && !seeding.has(number),
+      );
+      if (sources.length > 0) {
+        const source = this.#pick(sources);
+        const { lastTerm, record } = this.#nodes[source] as Node;
+        seeding.set(source, { lastTerm, record });
+      }
+      if (seeding.size >= this.#majority) this.#finishSeeding(node, [...seeding.values()]);
+    }
+  }
+
+  #finishSeeding(node: Node, known: readonly Pick<Node, 'lastTerm' | 'record'>[]): void {
+    const records = known.flatMap(({ record }) => (record === undefined ? [] : [record]));
+    const merged = mergeRecords(records.map(memoryOf));
+    node.record = records.find((record) => memoryOf(record).value === merged?.value);
+    node.lastTerm = Math.max(...known.map(({ lastTerm }) => lastTerm));
+    node.isMember = true;
+    node.seeding = undefined;
+    this.reseededCount += 1;
+  }
+}
+
+function memoryOf({ owner, attempt, term, isClaim }: Stored): Memory {
+  const wire = (holders[owner] as Holder).wire;
+  const metadata = isClaim ? 'claim' : '';
+  const value = `2L|${term}|${wire}|1000|0|0|${attempt}|0|${metadata}`;
+  return { key: 'job', kind: 'string', lifeMs: 1_000, value };
+}
+
+/** A small generator of random numbers (mulberry32): the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { type Guards, QuorumModel } from './redis-quorum-model.js';
+
+const seeds = Array.from({ length: 600 }, (_, index) => index + 1);
+const stepCount = 1_500;
+const all: Guards = { keepsOut: true, waits: true, confirms: true };
+
+function runs(guards: Guards): { readonly seed: number; readonly model: QuorumModel }[] {
+  return seeds.map((seed) => {
+    const model = new QuorumModel(seed, guards);
+    model.run(stepCount);
+    return { seed, model };
+  });
+}
+
+const falls = ({ terms }: QuorumModel) =>
+  terms.some((term, index) => index > 0 && term <= (terms[index - 1] ?? 0));
+
+describe('a quorum whose minority loses its memory again and again', () => {
+  const whole = runs(all);
+
+  it('never has two holders', () => {
+    const overlaps = whole.filter(({ model }) => model.overlap !== undefined);
+    expect(overlaps.map(({ seed, model }) => `seed ${seed}: ${model.overlap}`)).toEqual([]);
+  });
+
+  it('lets no term fall', () => {
+    expect(whole.filter(({ model }) => falls(model)).map(({ seed }) => `seed ${seed}`)).toEqual([]);
+  });
+
+  it('grants, loses and gives back in these runs', () => {
+    const grants = whole.reduce((sum, { model }) => sum + model.terms.length, 0);
+    const seedings = whole.reduce((sum, { model }) => sum + model.reseededCount, 0);
+    expect([grants > 1_000, seedings > 1_000]).toEqual([true, true]);
+  });
+
+  it('would have two holders if a node without its memory had a vote', () => {
+    const broken = runs({ ...all, keepsOut: false });
+    expect(broken.some(({ model }) => model.overlap !== undefined)).toBe(true);
+    expect(broken.some(({ model }) => falls(model))).toBe(true);
+  });
+
+  it('would have two holders if such a node did not wait for what is still on its way', () => {
+    const broken = runs({ ...all, waits: false });
+    expect(broken.some(({ model }) => model.overlap !== undefined)).toBe(true);
+  });
+
+  it('would have two holders, or falling terms, if a grant counted before it was confirmed', () => {
+    const broken = runs({ ...all, confirms: false });
+    expect(broken.some(({ model }) => model.overlap !== undefined || falls(model))).toBe(true);
+  });
+});
