@@ -30,6 +30,7 @@ const mendTimeoutMs = 1_000;
 export class Acts {
   readonly #quorum: Quorum;
   readonly #nodeTimeoutMs: number;
+  readonly #mending = new Set<string>();
 
   constructor(quorum: Quorum, nodeTimeoutMs: number) {
     this.#quorum = quorum;
@@ -138,29 +139,34 @@ export class Acts {
     });
   }
 
-  /** Tells nodes that missed it of the end of a suspension. Never rejects. */
-  async mendSuspension(name: string): Promise<void> {
+  /** Tells nodes that missed it of the end of a suspension, in the background. */
+  mendSuspension(name: string): void {
+    if (this.#mending.has(name)) return;
+    this.#mending.add(name);
+    void this.#mend(name)
+      // Whoever meets it again tries again.
+      .catch(() => undefined)
+      .finally(() => this.#mending.delete(name));
+  }
+
+  async #mend(name: string): Promise<void> {
     const { keys } = this.#quorum;
-    try {
-      const votes = await this.#quorum.ask<readonly (string | null)[]>(
-        {
-          script: suspensionScript,
-          call: { keys: [keys.suspended, keys.resumed], args: [name] },
-          parse: (reply) => reply as (string | null)[],
-          isDecided: (soFar) => soFar.every(({ kind }) => kind !== 'pending'),
-          nodeTimeoutMs: mendTimeoutMs,
-        },
-        this.#quorum.deadlineIn(mendTimeoutMs),
-      );
-      const ended = new Set(answersOf(votes).flatMap(({ answer }) => answer[1] ?? []));
-      for (const { node, answer } of answersOf(votes)) {
-        const [text] = answer;
-        if (text == null || !ended.has(text)) continue;
-        const call = { keys: [keys.suspended], args: [name, text] };
-        await this.#quorum.askOne(node, forgetSuspensionScript, call, mendTimeoutMs);
-      }
-    } catch {
-      // Somebody meets it again, and tries again.
+    const votes = await this.#quorum.ask<readonly (string | null)[]>(
+      {
+        script: suspensionScript,
+        call: { keys: [keys.suspended, keys.resumed], args: [name] },
+        parse: (reply) => reply as (string | null)[],
+        isDecided: () => false,
+        nodeTimeoutMs: mendTimeoutMs,
+      },
+      this.#quorum.deadlineIn(mendTimeoutMs),
+    );
+    const ended = new Set(answersOf(votes).flatMap(({ answer }) => answer[1] ?? []));
+    for (const { node, answer } of answersOf(votes)) {
+      const [text] = answer;
+      if (text == null || !ended.has(text)) continue;
+      const call = { keys: [keys.suspended], args: [name, text] };
+      await this.#quorum.askOne(node, forgetSuspensionScript, call, mendTimeoutMs);
     }
   }
 

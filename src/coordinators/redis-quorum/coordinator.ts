@@ -178,7 +178,11 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
     const corrupt = (name: string, detail: string) =>
       this.#events.emit('corrupt', { name, detail });
     this.#acts = new Acts(this.#quorum, nodeTimeoutMs);
-    this.#grants = new Grants(this.#quorum, { repaired, corrupt });
+    this.#grants = new Grants(this.#quorum, {
+      repaired,
+      corrupt,
+      loneSuspension: (name) => this.#acts.mendSuspension(name),
+    });
     this.#renewals = new Renewals(this.#quorum);
     this.#reads = new Reads(this.#quorum, nodeTimeoutMs, (name) =>
       corrupt(name, 'a value that is no record'),

@@ -20,6 +20,8 @@ import { takeBackScript } from './scripts/take-back.js';
 export interface GrantReports {
   corrupt(name: string, detail: string): void;
   repaired(name: string): void;
+  /** A node takes a name for suspended, and a majority does not. */
+  loneSuspension(name: string): void;
 }
 
 type Confirmation = 'confirmed' | 'adopted' | 'suspended' | 'taken';
@@ -160,6 +162,7 @@ class Acquisition {
       if (verdict.kind === 'won') won.set(request, verdict.term);
       else if (verdict.kind !== 'split' || !verdict.isFirst || !isPatient) given.push(request);
       this.#note(request, verdict);
+      this.#noteSuspensions(request, index, claimed, verdict);
     }
     this.#gaveWay = given.length > 0;
     // Not awaited: it goes ahead of everything that follows on the same connections.
@@ -179,6 +182,20 @@ class Acquisition {
     }
     if (verdict.kind === 'split' && verdict.current !== undefined)
       this.#evidence.set(request, verdict.current);
+  }
+
+  #noteSuspensions(
+    { name }: AcquireRequest,
+    index: number,
+    votes: Votes<AcquireResult[]>,
+    verdict: ClaimVerdict,
+  ): void {
+    if (verdict.kind === 'held' && verdict.current.state === 'suspended') return;
+    const isLone = answersOf(votes).some(({ answer }) => {
+      const result = answer[index];
+      return result?.outcome === 'held' && result.current.state === 'suspended';
+    });
+    if (isLone) this.#reports.loneSuspension(name);
   }
 
   /** What each node says to each request. */
