@@ -76,7 +76,7 @@ describe.each(storeNames)('tenure run on %s', { timeout }, (store) => {
     ];
     expect((await patient.ended).status).toBe(75);
     expect(patient.stderr).toContain(`waiting for "work": held by a, term ${term}`);
-    expect(patient.stderr).toContain('not elected for "work" within 3 s');
+    expect(patient.stderr).toContain('not elected for "work" within 3.0 s');
     expect((await hasty.ended).status).toBe(75);
     expect(hasty.stderr).toContain(`not elected for "work": it is held by a, term ${term}`);
     for (const { stderr } of [patient, hasty]) {
