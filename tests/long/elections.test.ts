@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
-import { takeoverMs } from '../support/electorate/electorate.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeoverMs, ttlMs as usualTtlMs } from '../support/electorate/electorate.js';
 import { placeNames } from '../support/electorate/places.js';
 import { playRounds, type RoundsReport } from '../support/electorate/rounds.js';
+import { type RunningStore, serverStores } from '../support/electorate/stores.js';
 
 /**
  * TENURE_LONG_ROUNDS: how many rounds on each store (200), played in groups. TENURE_LONG_SEED: the seed of the first group,
@@ -42,6 +43,29 @@ describe('leaders that are killed, frozen, put to sleep and relieved', () => {
     console.log(`${reports.length} groups from seed ${firstSeed}: refused ${refusedCount}`);
     expect(refusedCount).toBeGreaterThanOrEqual(reports.length);
   });
+});
+
+describe.each(serverStores)('the same on $store', ({ store, ttlMs, noticedWithinMs, start }) => {
+  let running: RunningStore;
+  beforeAll(async () => {
+    running = await start();
+  });
+  afterAll(() => running?.stop());
+
+  it.each(seeds)(
+    'write nothing stale, and are succeeded in time (seed %i)',
+    async (seed) => {
+      const placeName = { store, ttlMs, url: running.url };
+      const report = await playRounds({ placeName, seed, roundCount: groupSize });
+      const { violations, surprises, summary, stories } = report;
+      console.log(summary);
+      expect(violations, `${summary}\n${stories}`).toEqual([]);
+      expect(surprises, summary).toEqual([]);
+      const limitOfTakeoverMs = takeoverMs + (ttlMs - usualTtlMs) * 1.25 + noticedWithinMs;
+      expect(report.slowestTakeoverMs, summary).toBeLessThan(limitOfTakeoverMs);
+    },
+    limitMs,
+  );
 });
 
 describe('the same without a fence', () => {

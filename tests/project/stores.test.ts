@@ -1,4 +1,7 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { root } from '../../scripts/bootstrap.mjs';
 import { knownStores, leftOut, selectedStores, storeOf } from '../../scripts/stores.mjs';
 
 describe('TENURE_STORES', () => {
@@ -41,5 +44,17 @@ describe('TENURE_STORES', () => {
   it('leaves out what belongs to another store, and nothing else', () => {
     const files = ['/t/etcd-faults.test.ts', '/t/memory.test.ts', '/t/leases/acquire.test.ts'];
     expect(leftOut(files, '/t', ['memory'])).toEqual(['/t/etcd-faults.test.ts']);
+  });
+
+  it.each(knownStores)('can name %s because the conformance suite runs on it', (store) => {
+    const file = `tests/coordinators/${store}-conformance.test.ts`;
+    expect(existsSync(join(root, file)), file).toBe(true);
+  });
+
+  it('can name every store on which that suite runs', () => {
+    const stores = readdirSync(join(root, 'tests/coordinators')).flatMap(
+      (file) => /^(.+)-conformance\.test\.ts$/.exec(file)?.[1] ?? [],
+    );
+    expect(stores.sort()).toEqual([...knownStores].sort());
   });
 });

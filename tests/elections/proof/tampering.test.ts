@@ -28,7 +28,7 @@ describe.concurrent.each(placeNames)('a hand in the store (%s)', { timeout: 60_0
     on(place, async (electorate) => {
       const { a, b, term } = await ledByTwo(electorate);
       const deletedAtMs = kernelMs();
-      await electorate.place.deleteRecord(electorate.namespace, election);
+      await electorate.tamperable.deleteRecord(electorate.namespace, election);
       const lost = await a.heard('lost');
       expect(lost.reason).toMatch(/^(vanished|superseded)$/);
       expect(lost.atMs - deletedAtMs).toBeLessThan(heardWithinMs);
@@ -43,7 +43,7 @@ describe.concurrent.each(placeNames)('a hand in the store (%s)', { timeout: 60_0
     on(place, async (electorate) => {
       const { a, b, term } = await ledByTwo(electorate);
       const overwrittenAtMs = kernelMs();
-      await electorate.place.overwriteRecord(electorate.namespace, election, foreignText);
+      await electorate.tamperable.overwriteRecord(electorate.namespace, election, foreignText);
       const lost = await a.heard('lost');
       expect(lost).toMatchObject({ term, reason: 'superseded' });
       expect(lost.atMs - overwrittenAtMs).toBeLessThan(heardWithinMs);
@@ -53,11 +53,11 @@ describe.concurrent.each(placeNames)('a hand in the store (%s)', { timeout: 60_0
       const tries = () => a.story.all('campaignFailed').filter(isCorrupt);
       await until(() => tries().length > 2);
       await b.heard('leadFailed', isCorrupt);
-      const text = await electorate.place.foreignText(electorate.namespace, election);
+      const text = await electorate.tamperable.foreignText(electorate.namespace, election);
       expect(text).toBe(foreignText);
       expect([...a.story.all('elected'), ...b.story.all('elected')]).toHaveLength(1);
 
-      await electorate.place.deleteRecord(electorate.namespace, election);
+      await electorate.tamperable.deleteRecord(electorate.namespace, election);
       const next = await electorate.leaderAfter(term, [a]);
       expect(next.term).toBeGreaterThan(term);
       expect(await electorate.violations()).toEqual([]);

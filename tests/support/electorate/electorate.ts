@@ -20,7 +20,14 @@ import {
   type CrowdSettings,
   type Woken,
 } from './candidate.js';
-import { openPlace, type Place, type PlaceName, SqlitePlace } from './places.js';
+import {
+  openPlace,
+  type Place,
+  type PlaceName,
+  SqlitePlace,
+  serverPlace,
+  type TamperablePlace,
+} from './places.js';
 import { GuardedResource } from './resource.js';
 
 // Processes import the package by its name, so what runs is what was built.
@@ -30,7 +37,20 @@ export const election = 'payments';
 export const ttlMs = 3_000;
 export const renewEveryMs = ttlMs / 4;
 /** Patient, for a busy machine: a renewal may fail, and be heard of here, long before the lease is given up. */
-export const timing = { ttlMs, renewEveryMs, attemptTimeoutMs: ttlMs / 8 };
+export const timing: Timing = { ttlMs, renewEveryMs, attemptTimeoutMs: ttlMs / 8 };
+
+export interface Timing {
+  readonly ttlMs: number;
+  readonly renewEveryMs: number;
+  readonly attemptTimeoutMs: number;
+}
+
+/** A server of whatever kind, and the timing of leases that it can keep. */
+export interface ServedStore {
+  readonly store: string;
+  readonly url: string;
+  readonly ttlMs: number;
+}
 
 /**
  * From a death to the next leader, at worst: the whole ttl, a look at the queue if those called first are dead as well, and
@@ -61,6 +81,7 @@ const call = { timeoutMs: 5_000 };
 /** One election on one store: its candidates, each a process; the resource they write to; and the witness against them. */
 export class Electorate {
   readonly place: Place;
+  readonly timing: Timing;
   readonly namespace = `electorate-${randomBytes(6).toString('hex')}`;
   readonly resource: GuardedResource;
   readonly coordinator: Coordinator;
@@ -70,12 +91,27 @@ export class Electorate {
   /** A write is noted late when this process does not come to it. */
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor(placeName: PlaceName, options: ElectorateOptions = {}) {
-    const { redisUrl = inject('redisUrl'), folder = tmpdir() } = options;
-    this.place = openPlace(placeName, redisUrl, folder);
+  constructor(where: PlaceName | ServedStore, options: ElectorateOptions = {}) {
+    if (typeof where === 'string') {
+      const { redisUrl = inject('redisUrl'), folder = tmpdir() } = options;
+      this.place = openPlace(where, redisUrl, folder);
+      this.timing = timing;
+    } else {
+      this.place = serverPlace(where.store, where.url);
+      // Several servers have to agree on some of them, on the same two cores.
+      const { ttlMs } = where;
+      this.timing = { ttlMs, renewEveryMs: ttlMs / 4, attemptTimeoutMs: ttlMs / 6 };
+    }
     this.resource = new GuardedResource(options.isFenced ?? true);
     this.coordinator = this.place.connect(this.namespace);
     this.#delay.enable();
+  }
+
+  /** The store, for somebody who interferes with it. */
+  get tamperable(): TamperablePlace {
+    const { place } = this;
+    if ('deleteRecord' in place) return place as TamperablePlace;
+    throw new Error(`nothing is known of how ${place.name} keeps records`);
   }
 
   /** A process that has not begun to do anything. */
@@ -84,9 +120,9 @@ export class Electorate {
     return this.#start(
       {
         ...this.#common(id, url),
-        leases: { ...timing, ...options.leases },
+        leases: { ...this.timing, ...options.leases },
         election: { firstPauseMs: 200, longestPauseMs: 500, ...options.election },
-        connectTimeoutMs: ttlMs / 5,
+        connectTimeoutMs: this.timing.ttlMs / 5,
         ...(dies !== undefined && { dies }),
       },
       environment,
@@ -144,7 +180,7 @@ export class Electorate {
    */
   async freeze(process: CandidateProcess, isTime: () => Promise<unknown>): Promise<Woken> {
     const unlock = this.place instanceof SqlitePlace ? await this.place.lock() : () => {};
-    return await process.freeze(ttlMs, () => {
+    return await process.freeze(this.timing.ttlMs, () => {
       unlock();
       return isTime();
     });
@@ -161,7 +197,7 @@ export class Electorate {
    * in this moment.
    */
   dataLost(): void {
-    const endedAtMs = Date.now() + (ttlMs * 2) / 3;
+    const endedAtMs = Date.now() + (this.timing.ttlMs * 2) / 3;
     for (const [number, term] of this.#terms)
       if (term.endedAtMs === undefined) this.#terms.set(number, { ...term, endedAtMs });
   }

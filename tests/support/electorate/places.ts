@@ -4,31 +4,60 @@ import { Redis } from 'ioredis';
 import type { Coordinator } from '../../../src/coordinators/index.js';
 import { RedisKeys } from '../../../src/coordinators/redis/keys.js';
 import { loadSqlite, type SqliteDatabase } from '../../../src/drivers/sqlite/client.js';
-import { redisCoordinator } from '../../../src/redis.js';
+import { etcdCoordinator } from '../../../src/etcd.js';
+import { postgresCoordinator } from '../../../src/postgres.js';
+import { redisCoordinator, redisQuorumCoordinator } from '../../../src/redis.js';
 import { sqliteCoordinator } from '../../../src/sqlite.js';
+import { zookeeperCoordinator } from '../../../src/zookeeper.js';
 
 export const placeNames = ['Redis', 'SQLite'] as const;
 export type PlaceName = (typeof placeNames)[number];
 
-/** A store, and what somebody can do to it by hand, past all coordinators. */
+/** A store for an election. */
 export interface Place {
-  readonly name: PlaceName;
+  readonly name: string;
   readonly url: string;
   connect(namespace: string): Coordinator;
+  /** Lets go of it; a server stays. */
+  close(): Promise<void>;
+}
+
+/** A store, and what somebody can do to it by hand, past all coordinators. */
+export interface TamperablePlace extends Place {
+  readonly name: PlaceName;
   /** The record of a lease is gone. */
   deleteRecord(namespace: string, name: string): Promise<void>;
   /** Something that is no record stands in its place. */
   overwriteRecord(namespace: string, name: string, text: string): Promise<void>;
   /** The foreign text under a name; `undefined` if there is none. */
   foreignText(namespace: string, name: string): Promise<string | undefined>;
-  close(): Promise<void>;
 }
 
-export function openPlace(name: PlaceName, redisUrl: string, folder: string): Place {
+export function openPlace(name: PlaceName, redisUrl: string, folder: string): TamperablePlace {
   return name === 'Redis' ? new RedisPlace(redisUrl) : new SqlitePlace(folder);
 }
 
-class RedisPlace implements Place {
+/** A server that somebody else has started, of whatever kind. */
+export function serverPlace(name: string, url: string): Place {
+  return { name, url, connect: (namespace) => connectTo(url, namespace), async close() {} };
+}
+
+function connectTo(url: string, namespace: string): Coordinator {
+  switch (/^\w+(?:\+quorum)?/.exec(url)?.[0]) {
+    case 'postgres':
+      return postgresCoordinator(url, { namespace });
+    case 'etcd':
+      return etcdCoordinator(url, { namespace });
+    case 'zookeeper':
+      return zookeeperCoordinator(url, { namespace });
+    case 'redis+quorum':
+      return redisQuorumCoordinator(url, { namespace });
+    default:
+      return redisCoordinator(url, { namespace });
+  }
+}
+
+class RedisPlace implements TamperablePlace {
   readonly name = 'Redis';
   readonly url: string;
   readonly #admin: Redis;
@@ -65,7 +94,7 @@ function keyOf(namespace: string, name: string): string {
   return new RedisKeys(namespace).place(name).lease;
 }
 
-export class SqlitePlace implements Place {
+export class SqlitePlace implements TamperablePlace {
   readonly name = 'SQLite';
   readonly url: string;
   readonly #folder: string;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../fleet/random.js';
 import type { CandidateProcess } from './candidate.js';
-import { Electorate, renewEveryMs, ttlMs } from './electorate.js';
+import { Electorate, type ServedStore } from './electorate.js';
 import { kernelMs } from './parent.mjs';
 import type { PlaceName } from './places.js';
 
 export interface RoundsOptions {
-  readonly placeName: PlaceName;
+  readonly placeName: PlaceName | ServedStore;
   readonly seed: number;
   readonly roundCount: number;
   /** `false`: the resource takes whatever comes. Default `true`. */
@@ -89,7 +89,7 @@ class Rounds {
     let leader: Leader = await this.#next(0);
     for (const fault of this.#plan()) {
       await this.#electorate.untilWaiting(2);
-      await sleep(this.#random.between(0, renewEveryMs));
+      await sleep(this.#random.between(0, this.#electorate.timing.renewEveryMs));
       this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
       leader = await this.#meet(fault, leader);
       await this.#electorate.noteTerms();
@@ -161,7 +161,7 @@ class Rounds {
   async #nap(leader: Leader): Promise<Leader> {
     const { process, term } = leader;
     process.signal('SIGSTOP');
-    await sleep(this.#random.between(0.05, 0.35) * ttlMs);
+    await sleep(this.#random.between(0.05, 0.35) * this.#electorate.timing.ttlMs);
     process.signal('SIGCONT');
     const { state } = await process.state();
     return state === 'lost' ? await this.#next(term) : leader;
@@ -203,7 +203,7 @@ class Rounds {
       refusedCount,
       surprises: this.#surprises,
       slowestTakeoverMs: this.#slowestTakeoverMs,
-      summary: `${this.#options.placeName}, seed ${this.#options.seed}: ${facts.join(', ')}`,
+      summary: `${this.#electorate.place.name}, seed ${this.#options.seed}: ${facts.join(', ')}`,
       stories: this.#electorate.stories,
     };
   }
