@@ -144,7 +144,7 @@ class EtcdSubject implements ConformanceSubject {
         await this.#queue('warm');
         await this.#queue('warm');
       },
-      duplicateRequests: (client) => this.#proxyOf(client).duplicate(),
+      duplicateRequests: async (client) => this.#duplicate(this.#proxyOf(client)),
       heal: async (client) => this.#proxyOf(client).heal(),
       deleteRecord: async (name) => {
         const range = this.#keys.queue(name);
@@ -169,6 +169,30 @@ class EtcdSubject implements ConformanceSubject {
       loseTail: impossible,
       restartLosingData: impossible,
     };
+  }
+
+  /** Each request but a watch, which never ends, is executed twice before its first answer is passed on. */
+  #duplicate(proxy: FaultProxy): void {
+    let repeatingCount = 0;
+    const repeat = async (text: string) => {
+      repeatingCount += 1;
+      const [head = '', body = ''] = text.split('\r\n\r\n');
+      const path = /^POST (\S+)/.exec(head)?.[1];
+      const url = `http://127.0.0.1:${this.#cluster.members[0]?.port}${path}`;
+      await (await fetch(url, { method: 'POST', body })).text();
+      repeatingCount -= 1;
+      proxy.down.flush();
+    };
+    proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => {
+        const text = bytes.toString('latin1');
+        const isWhole = /^POST (?!\/v3\/watch)/.test(text) && text.endsWith('}');
+        if (isWhole) repeat(text).catch(() => undefined);
+        return 'none';
+      },
+    });
+    proxy.down.set({ kind: 'judge', fateOf: () => (repeatingCount > 0 ? 'hold' : 'none') });
   }
 
   /** Reads are answered, so that a call gets as far as its write: the answer to that is lost. */

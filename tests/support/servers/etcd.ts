@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -81,7 +82,7 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdCluster>
 
 async function start(options: EtcdOptions): Promise<EtcdCluster> {
   const { members: count = 1, certificates } = options;
-  const dir = makeServerDir('etcd');
+  const dir = makeDataDir();
   const scheme = certificates === undefined ? 'http' : 'https';
   const ports: Ports[] = [];
   for (let index = 0; index < count; index++)
@@ -135,6 +136,20 @@ function program(path: string | undefined, name: string): string {
 
 function etcdctlPath(): string {
   return program(findEtcdctl(), 'etcdctl');
+}
+
+const memoryFolder = '/dev/shm';
+
+/**
+ * In memory where the system has a folder there: etcd waits for the disk at every write, and what is killed here are
+ * processes, whose files stay.
+ */
+function makeDataDir(): string {
+  try {
+    return mkdtempSync(join(memoryFolder, 'tenure-etcd-'));
+  } catch {
+    return makeServerDir('etcd');
+  }
 }
 
 interface MemberParts {
