@@ -87,13 +87,17 @@ export class Bells {
       if (known !== undefined) this.#rung(group, data, version - known);
     } catch (error) {
       if (!isZooKeeperError(error, errorCode.noNode)) return;
-      await control
+      const isThere = await control
         .create({ path, data: Buffer.alloc(0), ephemeral: true })
         .catch(unless(errorCode.nodeExists))
-        .catch(() => {});
+        .then(
+          () => true,
+          () => false,
+        );
+      if (!isThere) return;
       // It was there, and whoever made it has left: what was rung meanwhile is lost.
       if (known !== undefined) this.#tell(group, undefined);
-      if (control.isOpen) void this.#listen(control, group, undefined);
+      await this.#listen(control, group, undefined);
     }
   }
 

@@ -60,7 +60,8 @@ export interface ZooKeeperCoordinatorOptions {
   readonly connectTimeoutMs?: number;
   /**
    * The smallest and largest ttl in ms, which have to be session time-outs that every server grants (`minSessionTimeout`,
-   * `maxSessionTimeout`). Default: 4,000 and 40,000, which is what a server grants whose `tickTime` is 2,000.
+   * `maxSessionTimeout`). Default: what the URL says, `?smallestTtlMs=4000&largestTtlMs=40000`; else these two, which is what
+   * a server grants whose `tickTime` is 2,000.
    */
   readonly smallestTtlMs?: number;
   readonly largestTtlMs?: number;
@@ -135,9 +136,11 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   constructor(url: string | URL, options: ZooKeeperCoordinatorOptions) {
     super();
     const { namespace = 'default', connectTimeoutMs = 2_000 } = options;
-    const { smallestTtlMs = usualSessionMs.smallest, largestTtlMs = usualSessionMs.largest } =
-      options;
     const address = parseZooKeeperUrl(url);
+    const {
+      smallestTtlMs = address.smallestTtlMs ?? usualSessionMs.smallest,
+      largestTtlMs = address.largestTtlMs ?? usualSessionMs.largest,
+    } = options;
     const paths = new ZooKeeperPaths(address.chroot, namespace);
     checkMs('connectTimeoutMs', connectTimeoutMs);
     checkMs('smallestTtlMs', smallestTtlMs);

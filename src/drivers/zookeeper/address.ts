@@ -12,23 +12,38 @@ export interface ZooKeeperAddress {
   readonly chroot: string;
   /** `user:password`: holds the password, never log it. */
   readonly login: string | undefined;
+  /** The session time-outs that the servers grant, in ms, if the URL tells. */
+  readonly smallestTtlMs: number | undefined;
+  readonly largestTtlMs: number | undefined;
 }
 
 const usualPort = 2181;
 const form = 'write it as zookeeper://host:2181,host2,host3/path or zookeeper://user:password@host';
-const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#]*)?$/;
+const parameters = 'use ?smallestTtlMs=4000&largestTtlMs=40000, in milliseconds, or none';
+const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/;
 const hostPattern = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
 
 /** @throws {OptionError} if it is no URL of an ensemble; the message holds no password. */
 export function parseZooKeeperUrl(url: string | URL): ZooKeeperAddress {
   const text = String(url);
-  const [, userinfo, hosts, path = ''] = urlPattern.exec(text) ?? [];
+  const [, userinfo, hosts, path = '', query = ''] = urlPattern.exec(text) ?? [];
   if (hosts === undefined) throw new OptionError('url', 'hidden', 'is no URL of ZooKeeper', form);
   return {
     servers: hosts.split(',').map(parseHost),
     chroot: parseChroot(path),
     login: userinfo === undefined ? undefined : parseLogin(userinfo),
+    ...parseQuery(query),
   };
+}
+
+function parseQuery(query: string): Pick<ZooKeeperAddress, 'smallestTtlMs' | 'largestTtlMs'> {
+  const known = new Map<string, number>();
+  for (const [key, value] of new URLSearchParams(query)) {
+    if (!['smallestTtlMs', 'largestTtlMs'].includes(key) || !/^\d{1,9}$/.test(value))
+      throw new OptionError('url', `?${key}`, 'has a parameter that is none', parameters);
+    known.set(key, Number(value));
+  }
+  return { smallestTtlMs: known.get('smallestTtlMs'), largestTtlMs: known.get('largestTtlMs') };
 }
 
 function parseHost(text: string): ZooKeeperServerAddress {

@@ -7,6 +7,7 @@ import {
   type AccessRule,
   anybody,
   creatorOnly,
+  eventType,
   fixedXid,
   type MultiAnswer,
   type NodeContent,
@@ -44,12 +45,20 @@ export interface NodeEvent {
   readonly path: string;
 }
 
+type Watch = (event: NodeEvent) => void;
+
 interface Pending {
   readonly xid: number;
   readonly sentAtMs: number;
   settle(reader: JuteReader, code: number): void;
   fail(error: Error): void;
 }
+
+/** Of a session's time-out: how often it is pinged, and how long an answer may take. */
+const pingShare = 1 / 6;
+const silenceShare = 1 / 2;
+/** On a busy machine an answer may take this long for that reason alone; but never longer than two thirds. */
+const patienceMs = 200;
 
 /** No packet of a server that answers tenure is longer. */
 const longestPacketBytes = 16 * 1024 * 1024;
@@ -60,7 +69,8 @@ const noTicket: SessionTicket = { id: 0n, password: Buffer.alloc(16) };
  *
  * Requests are answered in the order in which they were sent. Nothing is queued while there is no connection, nothing is
  * sent a second time, and no reconnect is made: what was in flight when it ends rejects with {@link ConnectionLostError}.
- * A server that stops answering is noticed after two thirds of the session's time-out, by this process's monotonic clock.
+ * A server that stops answering is noticed after half of the session's time-out, by this process's monotonic clock: so
+ * there is time left to go on with the session elsewhere.
  */
 export class ZooKeeperConnection {
   readonly server: ZooKeeperServerAddress;
@@ -73,7 +83,8 @@ export class ZooKeeperConnection {
   readonly #socket: Socket;
   readonly #access: AccessRule;
   readonly #pending: Pending[] = [];
-  readonly #watches = new Map<string, Set<(event: NodeEvent) => void>>();
+  readonly #dataWatches = new Map<string, Set<Watch>>();
+  readonly #childWatches = new Map<string, Set<Watch>>();
   readonly #closeListeners = new Set<(reason: string) => void>();
   #xid = 1;
   #pingTimer: Timer | undefined;
@@ -174,8 +185,8 @@ export class ZooKeeperConnection {
   }
 
   /** With `watch`, that is called once at the next change of the node's data, or its deletion, over this connection. */
-  async getData(path: string, watch?: (event: NodeEvent) => void): Promise<NodeContent> {
-    if (watch !== undefined) this.#addWatch(path, watch);
+  async getData(path: string, watch?: Watch): Promise<NodeContent> {
+    if (watch !== undefined) addWatch(this.#dataWatches, path, watch);
     const reader = await this.#request(opCode.getData, (writer) =>
       writer.text(path).bool(watch !== undefined),
     );
@@ -186,8 +197,8 @@ export class ZooKeeperConnection {
    * With `watch`, that is called once at the next child that comes or goes, or the node's own deletion. On an ephemeral
    * node, which has no children, that is a watch for its end alone, whatever is written to it.
    */
-  async getChildren(path: string, watch?: (event: NodeEvent) => void): Promise<string[]> {
-    if (watch !== undefined) this.#addWatch(path, watch);
+  async getChildren(path: string, watch?: Watch): Promise<string[]> {
+    if (watch !== undefined) addWatch(this.#childWatches, path, watch);
     const reader = await this.#request(opCode.getChildren, (writer) =>
       writer.text(path).bool(watch !== undefined),
     );
@@ -255,7 +266,8 @@ export class ZooKeeperConnection {
     this.#closedBecause = reason;
     this.#pingTimer?.cancel();
     end();
-    this.#watches.clear();
+    this.#dataWatches.clear();
+    this.#childWatches.clear();
     for (const pending of this.#pending.splice(0)) pending.fail(new ConnectionLostError(reason));
     for (const listener of this.#closeListeners) listener(reason);
     this.#closeListeners.clear();
@@ -318,25 +330,25 @@ export class ZooKeeperConnection {
   }
 
   #notified(reader: JuteReader): void {
-    reader.int(); // what happened: whoever is told looks
+    const type = reader.int();
     reader.int();
     const path = reader.text();
-    const watches = this.#watches.get(path);
-    this.#watches.delete(path);
-    for (const watch of watches ?? []) watch({ path });
-  }
-
-  #addWatch(path: string, watch: (event: NodeEvent) => void): void {
-    const watches = this.#watches.get(path) ?? new Set();
-    this.#watches.set(path, watches.add(watch));
+    if (type !== eventType.childrenChanged) tell(this.#dataWatches, path);
+    if (type === eventType.childrenChanged || type === eventType.deleted)
+      tell(this.#childWatches, path);
   }
 
   /** Pings by the clock, whatever else is sent or comes in: what the server counts is what it hears. */
   #schedulePing(): void {
+    const { sessionTimeoutMs } = this;
+    const silenceMs = Math.max(
+      sessionTimeoutMs * silenceShare,
+      Math.min((sessionTimeoutMs * 2) / 3, patienceMs),
+    );
     this.#pingTimer = this.#runtime.setTimer(
-      this.sessionTimeoutMs / 4,
+      sessionTimeoutMs * pingShare,
       () => {
-        if (this.#nowMs() - this.#heardMs > (this.sessionTimeoutMs * 2) / 3) {
+        if (this.#nowMs() - this.#heardMs > silenceMs) {
           this.destroy(`no answer for ${Math.round(this.#nowMs() - this.#heardMs)} ms`);
           return;
         }
@@ -351,6 +363,16 @@ export class ZooKeeperConnection {
   #nowMs(): number {
     return this.#runtime.now().monotonicMs;
   }
+}
+
+function addWatch(watches: Map<string, Set<Watch>>, path: string, watch: Watch): void {
+  watches.set(path, (watches.get(path) ?? new Set()).add(watch));
+}
+
+function tell(watches: Map<string, Set<Watch>>, path: string): void {
+  const told = watches.get(path);
+  watches.delete(path);
+  for (const watch of told ?? []) watch({ path });
 }
 
 /** Cuts the stream into packets. */

@@ -1,9 +1,5 @@
-export {
-  parseZooKeeperUrl,
-  type ZooKeeperAddress,
-  type ZooKeeperServerAddress,
-} from './address.js';
-export { type NodeEvent, type SessionTicket, ZooKeeperConnection } from './connection.js';
+export { parseZooKeeperUrl, type ZooKeeperAddress } from './address.js';
+export { type NodeEvent, ZooKeeperConnection } from './connection.js';
 export {
   ConnectionLostError,
   errorCode,
@@ -12,5 +8,5 @@ export {
   SessionExpiredError,
   ZooKeeperError,
 } from './errors.js';
-export { Link, type LinkEvents } from './link.js';
+export { Link } from './link.js';
 export type { NodeContent, NodeOperation, NodeOperationResult, NodeStat } from './protocol.js';

@@ -10,7 +10,7 @@ export interface LinkOptions {
   readonly servers: readonly ZooKeeperServerAddress[];
   readonly login: string | undefined;
   readonly sessionTimeoutMs: number;
-  /** How long one attempt to have a session may take. */
+  /** How long one attempt to have a session may take; less if it goes on with one that would end meanwhile. */
   readonly connectTimeoutMs: number;
   /**
    * `true`: after a lost connection the same session goes on over another one, until the server says that it is over.
@@ -134,7 +134,10 @@ export class Link {
       server,
       login,
       sessionTimeoutMs,
-      connectTimeoutMs,
+      connectTimeoutMs:
+        this.#ticket === undefined
+          ? connectTimeoutMs
+          : Math.min(connectTimeoutMs, sessionTimeoutMs / 4),
       ticket: this.#ticket,
     });
     if (this.#options.keepsSession) this.#ticket = connection.ticket;

@@ -19,6 +19,9 @@ export const opCode = {
 /** Numbers of requests that no counter gives. */
 export const fixedXid = { notification: -1, ping: -2, auth: -4 } as const;
 
+/** What a watch tells of. */
+export const eventType = { deleted: 2, childrenChanged: 4 } as const;
+
 /** Inside a multi the server takes every `create` for the older one, which answers with the path alone. */
 const plainCreate = 1;
 const anyVersion = -1;
