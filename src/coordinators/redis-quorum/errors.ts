@@ -39,6 +39,8 @@ export function noMajority(
   if (closed !== undefined) return closed as ClosedError;
   const fatal = errors.find((error) => error instanceof OptionError);
   if (fatal !== undefined) return fatal as OptionError;
+  const refused = errors.filter((error) => error instanceof StoreRefusedError && !isTooLate(error));
+  if (refused.length > votes.length - needed) return refused[0] as StoreRefusedError;
   if (isLate) return new StoreRefusedError(tooLateCode, message);
   const misconfigured = errors.filter((error) => error instanceof StoreMisconfiguredError);
   if (misconfigured.length > votes.length - needed) return new StoreMisconfiguredError(message);

@@ -37,6 +37,7 @@ const stepTimeoutMs = 2_000;
 /** Whoever is at it and dies keeps others from it for this long. */
 const seedingLifeMs = 60_000;
 const itemsPerStep = 200;
+const charactersPerStep = 512 * 1024;
 
 /**
  * Gives a node that lost its memory what a majority of the others remember, and then its vote.
@@ -161,10 +162,17 @@ function highestTerm(memories: readonly Memory[]): Memory | undefined {
   return inOrder[0] === undefined ? undefined : { ...inOrder[0], lifeMs };
 }
 
+/** Few and small enough not to hold up a node for long. */
 function* steps(memories: readonly Memory[]): Generator<object[]> {
-  for (let from = 0; from < memories.length; from += itemsPerStep) {
-    yield memories
-      .slice(from, from + itemsPerStep)
-      .map(({ key, kind, lifeMs, value }) => ({ key, kind, life: lifeMs, value }));
+  let step: object[] = [];
+  let length = 0;
+  for (const { key, kind, lifeMs, value } of memories) {
+    step.push({ key, kind, life: lifeMs, value });
+    length += typeof value === 'string' ? value.length : value.join('').length;
+    if (step.length < itemsPerStep && length < charactersPerStep) continue;
+    yield step;
+    step = [];
+    length = 0;
   }
+  if (step.length > 0) yield step;
 }
