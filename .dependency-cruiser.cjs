@@ -20,7 +20,7 @@ const LAYERS = [
 const ENTRIES = ['index', 'memory', 'sqlite', 'redis', 'postgres', 'etcd', 'zookeeper', 'testing'];
 
 /** What is published may import these packages, Node, and nothing else; each but commander is an optional client. */
-const PACKAGES = ['commander', 'ioredis', 'redis', 'pg', 'libsql', 'node-zookeeper-client'];
+const PACKAGES = ['commander', 'ioredis', 'redis', 'pg', 'libsql'];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
 const STORES = [
@@ -32,11 +32,7 @@ const STORES = [
   { store: 'postgres', clients: ['pg'], rooms: ['coordinators/postgres', 'fences/postgres'] },
   { store: 'sqlite', clients: ['libsql'], rooms: ['coordinators/sqlite'] },
   { store: 'etcd', clients: [], rooms: ['coordinators/etcd'] },
-  {
-    store: 'zookeeper',
-    clients: ['node-zookeeper-client'],
-    rooms: ['coordinators/zookeeper'],
-  },
+  { store: 'zookeeper', clients: [], rooms: ['coordinators/zookeeper'] },
 ];
 
 const oneOf = (names) => `(?:${names.join('|')})`;

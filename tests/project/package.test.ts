@@ -20,7 +20,7 @@ describe('the manifest', () => {
 
   it('makes every store client optional, with a lower bound only', () => {
     const peers = manifest.peerDependencies ?? {};
-    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'pg']);
+    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'pg', 'redis']);
     for (const [name, range] of Object.entries(peers)) {
       // An upper bound breaks the installation of whoever is ahead of us.
       expect(range, name).toMatch(/^>=\d+(\.\d+){0,2}$/);
@@ -37,7 +37,8 @@ describe('the manifest', () => {
   });
 
   it('offers types beside every entry point', () => {
-    expect(exported).toEqual(['.', './memory', './redis', './postgres', './sqlite', './testing']);
+    const stores = ['memory', 'redis', 'postgres', 'sqlite', 'etcd', 'zookeeper'];
+    expect(exported).toEqual(['.', ...stores.map((store) => `./${store}`), './testing']);
     for (const path of exported) {
       const name = path === '.' ? 'index' : path.slice(2);
       expect(manifest.exports?.[path]).toEqual({
