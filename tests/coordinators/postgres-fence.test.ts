@@ -127,7 +127,7 @@ describe('a fence beside the leases in one database', () => {
         isReleased = true;
       });
       const waiting =
-        "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
       await expect.poll(() => fixture.sql(waiting)).toEqual([{ count: 1 }]);
       await put(client);
       expect(isReleased).toBe(false);

@@ -28,6 +28,14 @@ const listeners = (namespace: string) =>
     [channelOf('tenure', namespace)],
   );
 
+/** How many sessions of this database wait for a lock. */
+async function waitingSessions(): Promise<number | undefined> {
+  const [row] = await fixture.sql<{ count: number }>(
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return row?.count;
+}
+
 const waitingFor = (name: string, holder: Holder) =>
   ({ name, holder, standing: 'waiting', preference: 0, ttlMs: 20_000 }) as const;
 
@@ -77,6 +85,44 @@ describe('who waits for a name in PostgreSQL', () => {
     expect(heard[0]?.[0]).toEqual({ name: 'group/name', position: 0 });
     expect(heard[0]?.[1]).toBeGreaterThan(550);
     expect(heard[0]?.[1]).toBeLessThan(1_000);
+  });
+
+  it('is called, or is shown that the name is free, if it begins to wait during the release', async () => {
+    const namespace = 'race';
+    const owner = fixture.speaker({ namespace });
+    const waiter = fixture.client({ namespace });
+    const heard: Call[] = [];
+    waiter.onCalled(bob, (one) => one.name !== undefined && heard.push(one));
+    await expect.poll(() => listeners(namespace)).toHaveLength(1);
+    const session = new pg.Client(fixture.url);
+    await session.connect();
+    cleanups.push(() => session.end());
+    const notAfterMs = Date.now() + 60_000;
+
+    // The release is under way, and the enrollment comes: it waits, and sees what came of it.
+    const first = await owner.take('released-first');
+    await session.query('BEGIN');
+    await session.query(
+      "SELECT tenure.finish($1, $2, 'unheard', '{released-first}', ARRAY[$3], ARRAY[$4::bigint], '{null}', '{released}', '{null}', '{null}')",
+      [namespace, notAfterMs, ann.wire, first],
+    );
+    const enrolling = waiter.enroll([waitingFor('released-first', bob)], call);
+    await expect.poll(waitingSessions).toBe(1);
+    await session.query('COMMIT');
+    expect((await enrolling)[0]?.current).toBeUndefined();
+
+    // The enrollment is under way, and the release comes: it waits, and calls whoever is there by then.
+    const second = await owner.take('enrolled-first');
+    await session.query('BEGIN');
+    await session.query(
+      "SELECT tenure.enroll($1, $2, '{enrolled-first}', ARRAY[$3], '{bob}', '{waiting}', '{0}', '{20000}', '{null}')",
+      [namespace, notAfterMs, bob.digest],
+    );
+    const releasing = owner.release('enrolled-first', second);
+    await expect.poll(waitingSessions).toBe(1);
+    await session.query('COMMIT');
+    expect(await releasing).toBe('ended');
+    await expect.poll(() => heard).toContainEqual({ name: 'enrolled-first', position: 0 });
   });
 
   it('is told that anything may have happened after the connection that listens was lost', async () => {
