@@ -1,5 +1,5 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
-import { OutcomeUnknownError } from '../../errors/index.js';
+import { OutcomeUnknownError, type TenureError } from '../../errors/index.js';
 import { Backoff, sleep } from '../../time/index.js';
 import type { AcquireRequest, AcquireResult } from '../contract.js';
 import { historyLifeMs } from '../history.js';
@@ -28,8 +28,14 @@ type Confirmation = 'confirmed' | 'adopted' | 'suspended' | 'taken';
 
 /** How often who comes first keeps its claims and asks again, before it gives way like the others. */
 const firstPatienceCount = 4;
-/** What is left at the end for taking claims back and telling the caller. */
-const farewellShare = 0.3;
+/** Another round begins if there is time for the pause before it and so much more than the last one took. */
+const roundsToSpare = 1.5;
+const shortestRoundMs = 10;
+
+const noConfirmation =
+  'a majority of the nodes gave a claim, and its confirmation had no answer from a majority in time: the acquisition may or may not be in force. Release it.';
+const noDecision =
+  'no majority of the nodes gave a claim in time, and it was taken back: others contend for the name, or too few nodes answer. Try again.';
 
 /**
  * Grants in two steps. A *claim* at each node, in that node's own term, keeps others from the name for a moment. If a
@@ -80,8 +86,8 @@ class Acquisition {
   readonly #evidence = new Map<AcquireRequest, LeaseRecord>();
   /** Whether claims were taken back in the last round. */
   #gaveWay = false;
-  /** Whether nothing is left of what too few nodes gave. */
-  #isTakenBack = false;
+  /** Whether something may be left of what was sent, and nobody knows. */
+  #isInDoubt = false;
 
   constructor(
     quorum: Quorum,
@@ -113,32 +119,27 @@ class Acquisition {
   async run(): Promise<void> {
     for (let round = 1; ; round += 1) {
       const open = this.#requests.filter((request) => !this.#results.has(request));
-      if (open.length === 0) return;
-      const isPatient = round % firstPatienceCount !== 0;
       const roundAtMs = this.#quorum.nowMs();
-      const isSettled = await this.#round(open, isPatient);
-      const tookMs = this.#quorum.nowMs() - roundAtMs;
-      if (!isSettled) {
-        await this.#takeBack(open);
-        throw new OutcomeUnknownError(
-          'a majority of the nodes gave a claim, and its confirmation had no answer from a majority in time: the acquisition may or may not be in force. Release it.',
-        );
-      }
+      const failure = await this.#round(open, round % firstPatienceCount !== 0);
       if (this.#results.size === this.#requests.length) return;
+      const tookMs = this.#quorum.nowMs() - roundAtMs;
       const pauseMs = this.#pauseAfter(tookMs);
-      const neededMs = pauseMs + this.#timeoutMs * farewellShare;
-      if (this.#quorum.leftMs(this.#deadline) > neededMs && !this.#quorum.isClosed) {
-        await this.#quorum.pause(pauseMs);
-        continue;
-      }
-      const rest = this.#requests.filter((request) => !this.#results.has(request));
+      const neededMs = pauseMs + Math.max(shortestRoundMs, tookMs * roundsToSpare);
+      if (this.#quorum.leftMs(this.#deadline) <= neededMs || this.#quorum.isClosed)
+        return this.#giveUp(failure);
+      await this.#quorum.pause(pauseMs);
+    }
+  }
+
+  /** What was not decided in time is held, as far as anybody knows; or nobody can say. */
+  async #giveUp(failure: TenureError | undefined): Promise<void> {
+    const rest = this.#requests.filter((request) => !this.#results.has(request));
+    if (failure === undefined) {
       await this.#takeBack(rest);
       if (rest.every((request) => this.#evidence.has(request))) return;
-      this.#quorum.throwIfClosed();
-      throw new OutcomeUnknownError(
-        'no majority of the nodes gave a claim in time, and it was taken back: others contend for the name, or too few nodes answer. Try again.',
-      );
     }
+    this.#quorum.throwIfClosedUnless(this.#isInDoubt);
+    throw failure ?? new OutcomeUnknownError(noDecision);
   }
 
   /** Who gave way leaves the others the time in which their next claims arrive: as long as a round takes, and a share more. */
@@ -148,13 +149,13 @@ class Acquisition {
     return Math.max(pauseMs, tookMs * (1 + this.#quorum.runtime.random()));
   }
 
-  /** @returns `false` if what a majority gave could not be confirmed. */
-  async #round(open: readonly AcquireRequest[], isPatient: boolean): Promise<boolean> {
+  /** @returns what to say if there is no time for another one, because too few nodes answered. */
+  async #round(
+    open: readonly AcquireRequest[],
+    isPatient: boolean,
+  ): Promise<TenureError | undefined> {
     const claimed = await this.#claim(open);
-    if (claimed === 'too-late') {
-      for (const request of open) this.#results.set(request, { outcome: 'too-late' });
-      return true;
-    }
+    if (answersOf(claimed).length < this.#quorum.majority) return this.#tooFew(open, claimed);
     const won = new Map<AcquireRequest, number>();
     const given: AcquireRequest[] = [];
     for (const [index, request] of open.entries()) {
@@ -168,9 +169,11 @@ class Acquisition {
     // Not awaited: it goes ahead of everything that follows on the same connections.
     const takingBack = given.length > 0 ? this.#takeBack(given) : undefined;
     takingBack?.catch(() => undefined);
-    if (won.size > 0 && !(await this.#confirm(won))) return false;
+    const isSettled = won.size === 0 || (await this.#confirm(won));
     await takingBack;
-    return true;
+    if (isSettled) return undefined;
+    this.#isInDoubt = true;
+    return new OutcomeUnknownError(noConfirmation);
   }
 
   #note(request: AcquireRequest, verdict: ClaimVerdict): void {
@@ -199,7 +202,7 @@ class Acquisition {
   }
 
   /** What each node says to each request. */
-  async #claim(open: readonly AcquireRequest[]): Promise<Votes<AcquireResult[]> | 'too-late'> {
+  #claim(open: readonly AcquireRequest[]): Promise<Votes<AcquireResult[]>> {
     const { keys } = this.#quorum;
     const claims = open.map((request) => ({
       ...request,
@@ -208,7 +211,7 @@ class Acquisition {
       graceMs: 0,
       keepHistory: false,
     }));
-    const votes = await this.#quorum.ask<AcquireResult[]>(
+    return this.#quorum.ask<AcquireResult[]>(
       {
         script: acquireScript,
         call: acquireCall(keys, claims),
@@ -223,35 +226,35 @@ class Acquisition {
       },
       this.#deadline,
     );
-    if (answersOf(votes).length >= this.#quorum.majority) return votes;
-    const lateCount = votes.filter(
-      (vote) => vote.kind === 'failed' && isTooLate(vote.error),
-    ).length;
-    if (lateCount >= this.#quorum.majority) return 'too-late';
-    // Who heard nothing at all asks again with the same attempt, or releases it; and claims end by themselves.
-    if (answersOf(votes).length > 0) await this.#takeBackAfter(open, votes);
-    throw noMajority('acquire', votes, this.#quorum.addresses, this.#isTakenBack);
   }
 
-  /** Whether nothing is left of it: then it was not executed, after all. */
-  async #takeBackAfter(
+  /** What too few nodes gave is taken back; then it was not executed, after all. */
+  async #tooFew(
     open: readonly AcquireRequest[],
     votes: Votes<AcquireResult[]>,
-  ): Promise<void> {
+  ): Promise<TenureError | undefined> {
     const isUnknown = votes.some(
       (vote) => vote.kind === 'pending' || (vote.kind === 'failed' && vote.executed === 'unknown'),
     );
+    const lateCount = votes.filter(
+      (vote) => vote.kind === 'failed' && isTooLate(vote.error),
+    ).length;
+    if (lateCount >= this.#quorum.majority && !isUnknown && !this.#isInDoubt) {
+      for (const request of open) this.#results.set(request, { outcome: 'too-late' });
+      return undefined;
+    }
+    if (isUnknown) this.#isInDoubt = true;
     const given = open.filter((_, index) =>
       answersOf(votes).some(({ answer }) => answer[index]?.outcome === 'granted'),
     );
-    if (!isUnknown && given.length === 0) {
-      this.#isTakenBack = true;
-      return;
-    }
-    const ended = await this.#takeBack(isUnknown ? open : given);
-    this.#isTakenBack =
-      !isUnknown &&
-      votes.every((vote, node) => vote.kind !== 'answered' || ended?.[node]?.kind === 'answered');
+    // Who heard nothing at all asks again with the same attempt, or releases it; and claims end by themselves.
+    const isHeard = answersOf(votes).length > 0;
+    const ended = isHeard ? await this.#takeBack(isUnknown ? open : given) : undefined;
+    const isLeft = votes.some(
+      (vote, node) => vote.kind === 'answered' && ended?.[node]?.kind !== 'answered',
+    );
+    if (given.length > 0 && isLeft) this.#isInDoubt = true;
+    return noMajority('acquire', votes, this.#quorum.addresses, !this.#isInDoubt);
   }
 
   /** While some are `awaited`, what they may still say keeps a verdict open. */

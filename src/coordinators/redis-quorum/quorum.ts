@@ -437,7 +437,12 @@ export class Quorum {
 
   /** @throws {ClosedError} */
   throwIfClosed(): void {
-    if (this.isClosed) throw new ClosedError('the Redis quorum');
+    this.throwIfClosedUnless(false);
+  }
+
+  /** A call that was under way may have been executed: "closed" would say that it was not. @throws {ClosedError} */
+  throwIfClosedUnless(isInDoubt: boolean): void {
+    if (this.isClosed && !isInDoubt) throw new ClosedError('the Redis quorum');
   }
 
   async close(): Promise<void> {
