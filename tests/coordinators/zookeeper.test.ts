@@ -155,7 +155,11 @@ describe('a request that arrives late', () => {
     const [job, ann, bob] = [newName(), await start('ann'), await start('bob')];
     // The session for this ttl is there, and outlives everything that follows.
     await ann.take(newName(), longTtlMs);
-    ann.proxy.up.set({ kind: 'judge', fateOf: (bytes) => (hasMulti(bytes) ? 'hold' : 'none') });
+    // The write is held, and so is whatever would take its session away from it.
+    ann.proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => (hasMulti(bytes) || goesOn(bytes) ? 'hold' : 'none'),
+    });
     const late = ann.client.acquire([ann.request(job, longTtlMs)], { timeoutMs: 250 });
     await expect(late).rejects.toThrow('may have been executed');
     // Reads still pass: there is another connection, and what the first one had as its guard is deleted.
@@ -325,6 +329,42 @@ describe('a server', () => {
   });
 });
 
+describe('the node of a name', () => {
+  it('goes when nobody has used it for hours: first it is marked, and whoever needs it then makes a new one', async () => {
+    const own = newNamespace();
+    const inOwn = { namespace: own.namespace };
+    const hourMs = 3_660_000;
+    const ann = await start('ann', inOwn);
+    for (const one of ['idle/gone', 'idle/again'])
+      await ann.release(one, await ann.take(one, longTtlMs));
+    await ann.client.suspend('idle/stopped', { by: 'ops', reason: 'not now' }, call);
+    const held = await ann.take('idle/held', longTtlMs);
+    const text = (one: string) =>
+      asOperator(server, (connection) => connection.getData(own.paths.name(one))).then(
+        ({ data }) => data.toString(),
+        () => 'none',
+      );
+    // Each process looks after its first acquire, and then now and then.
+    const look = async () => {
+      const one = await start('looker', inOwn);
+      return one.take('idle/other', longTtlMs).then((term) => one.release('idle/other', term));
+    };
+    server.stepClock(hourMs);
+    await look();
+    await eventually('the mark', async () => (await text('idle/gone')).includes('swept'));
+    expect(await isFree(ann.client, 'idle/again')).toBe(true);
+    const again = await ann.take('idle/again', longTtlMs);
+    server.stepClock(hourMs);
+    await look();
+    await eventually('the end of the node', async () => (await text('idle/gone')) === 'none');
+    expect(await ann.renew('idle/again', again, longTtlMs)).toEqual({ outcome: 'renewed' });
+    expect(await ann.renew('idle/held', held, longTtlMs)).toEqual({ outcome: 'renewed' });
+    expect(await ann.tries('idle/stopped')).toBe('held');
+    await ann.take('idle/gone', longTtlMs);
+    server.stepClock(-2 * hourMs);
+  });
+});
+
 describe('the path and the login in the URL', () => {
   it('a path that is missing is made, and everything stands below it', async () => {
     const ann = await Process.start(
@@ -417,6 +457,11 @@ describe('a client library', () => {
     library.close();
   });
 });
+
+/** Whether it is the handshake of a session that has been before. */
+function goesOn(bytes: Buffer): boolean {
+  return bytes.length >= 28 && bytes.readInt32BE(4) === 0 && bytes.readBigInt64BE(20) !== 0n;
+}
 
 /** Counts the requests from now on, pings left out. */
 function countRequests(proxy: FaultProxy): { count: number } {
