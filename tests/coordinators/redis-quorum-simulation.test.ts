@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Guards, QuorumModel } from './redis-quorum-model.js';
 
-const seeds = Array.from({ length: 600 }, (_, index) => index + 1);
+const seeds = Array.from({ length: 300 }, (_, index) => index + 1);
 const stepCount = 1_500;
 const all: Guards = { keepsOut: true, waits: true, confirms: true };
 
@@ -31,7 +31,7 @@ describe('a quorum whose minority loses its memory again and again', () => {
   it('grants, loses and gives back in these runs', () => {
     const grants = whole.reduce((sum, { model }) => sum + model.terms.length, 0);
     const seedings = whole.reduce((sum, { model }) => sum + model.reseededCount, 0);
-    expect([grants > 1_000, seedings > 1_000]).toEqual([true, true]);
+    expect([grants > 500, seedings > 500]).toEqual([true, true]);
   });
 
   it('would have two holders if a node without its memory had a vote', () => {
