@@ -127,11 +127,14 @@ export function addressOf(url: string): string {
   return `${protocol}//${host}${plainPath.test(pathname) ? pathname : ''}${parameter}`;
 }
 
+const numbers = /^\?\w+=\d+(?:&\w+=\d+)*$/;
 const notShown = 'something that is not a URL';
 
 function listAddressOf(url: string): string {
   const list = parseHostList(url);
   if (list === undefined) return notShown;
-  const { scheme, hosts, path } = list;
-  return `${scheme}//${hosts.join(',')}${plainPath.test(path) ? path : ''}`;
+  const { scheme, hosts, path, parameters } = list;
+  const plain = plainPath.test(path) ? path : '';
+  // Numbers are no secrets, and the next command needs them as well.
+  return `${scheme}//${hosts.join(',')}${plain}${numbers.test(parameters) ? parameters : ''}`;
 }

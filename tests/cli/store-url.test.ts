@@ -124,6 +124,8 @@ describe('the URL of a store', () => {
     ['etcd://u:secret@h1:2379,h2:2379?ca=/x', 'etcd://h1:2379,h2:2379'],
     ['ZooKeeper://h1,[::1]:2181/team/leases', 'zookeeper://h1,[::1]:2181/team/leases'],
     ['zookeeper://h1/%2e%2e', 'zookeeper://h1'],
+    ['zookeeper://h1?smallestTtlMs=1000', 'zookeeper://h1?smallestTtlMs=1000'],
+    ['zookeeper://h1?a=1&b=secret', 'zookeeper://h1'],
     ['redis+sentinel://:secret@h1:26379,h2/main', 'redis+sentinel://h1:26379,h2/main'],
   ])('is shown without whom we are there: %s', (url, address) => {
     expect(addressOf(url)).toBe(address);
