@@ -16,7 +16,14 @@ const largestTtlMs = 60_000;
 const settlingRounds = 6;
 const settlingMs = 10;
 
-/** Real coordinators on a real server, each behind a proxy of its own; a namespace per case. */
+/** The user of the cases, and the path that is theirs. */
+export const caseLogin = 'case:open sesame';
+export const caseChroot = '/limited/team';
+
+/**
+ * Real coordinators on a real server, each behind a proxy of its own; a namespace per case. They have the least rights:
+ * those of a user on one path.
+ */
 export function zookeeperTarget(name: string, server: () => ZooKeeperServer): ConformanceTarget {
   return {
     name,
@@ -33,10 +40,12 @@ export function zookeeperTarget(name: string, server: () => ZooKeeperServer): Co
 export async function asOperator<Value>(
   server: ZooKeeperServer,
   act: (connection: ZooKeeperConnection) => Promise<Value>,
+  login?: string,
 ): Promise<Value> {
   const connection = await ZooKeeperConnection.open({
     runtime: realRuntime,
     server,
+    login,
     sessionTimeoutMs: 10_000,
     connectTimeoutMs: 5_000,
   });
@@ -68,7 +77,7 @@ class ZooKeeperSubject implements ConformanceSubject {
   readonly controls: SubjectControls;
   readonly #server: ZooKeeperServer;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
-  readonly #paths = new ZooKeeperPaths('', this.#namespace);
+  readonly #paths = new ZooKeeperPaths(caseChroot, this.#namespace);
   readonly #proxies = new Map<Coordinator, FaultProxy>();
   #nameCount = 0;
   #timerCount = 0;
@@ -80,13 +89,17 @@ class ZooKeeperSubject implements ConformanceSubject {
 
   async connect(): Promise<Coordinator> {
     const proxy = await FaultProxy.start(this.#server.port);
-    const client = zookeeperCoordinator(`zookeeper://127.0.0.1:${proxy.port}`, {
-      namespace: this.#namespace,
-      runtime: this.#countingRuntime(),
-      connectTimeoutMs: 200,
-      smallestTtlMs,
-      largestTtlMs,
-    });
+    const login = caseLogin.split(':').map(encodeURIComponent).join(':');
+    const client = zookeeperCoordinator(
+      `zookeeper://${login}@127.0.0.1:${proxy.port}${caseChroot}`,
+      {
+        namespace: this.#namespace,
+        runtime: this.#countingRuntime(),
+        connectTimeoutMs: 200,
+        smallestTtlMs,
+        largestTtlMs,
+      },
+    );
     this.#proxies.set(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the handshake.
     await client.read(['warm'], { timeoutMs: 5_000 });
@@ -151,6 +164,11 @@ class ZooKeeperSubject implements ConformanceSubject {
     return proxy;
   }
 
+  /** Somebody who has the same rights. */
+  #asColleague<Value>(act: (connection: ZooKeeperConnection) => Promise<Value>): Promise<Value> {
+    return asOperator(this.#server, act, caseLogin);
+  }
+
   #controls(): SubjectControls {
     const server = this.#server;
     const paths = this.#paths;
@@ -201,19 +219,19 @@ class ZooKeeperSubject implements ConformanceSubject {
       },
       heal: async (client) => this.#proxyOf(client).heal(),
       deleteRecord: (name) =>
-        asOperator(server, async (connection) => {
+        this.#asColleague(async (connection) => {
           const { data, stat } = await connection.getData(paths.name(name));
           const attempt = decodeState(data, stat)?.lease?.attempt ?? '';
           await connection.delete(paths.lease(name, attempt));
         }),
       overwriteRecord: (name, text) =>
-        asOperator(server, async (connection) => {
+        this.#asColleague(async (connection) => {
           for (const path of [paths.group(groupOf(name)), paths.name(name)])
             await connection.create({ path, data: Buffer.alloc(0) }).catch(() => {});
           await connection.setData(paths.name(name), Buffer.from(text));
         }),
       foreignText: (name) =>
-        asOperator(server, async (connection) => {
+        this.#asColleague(async (connection) => {
           const { data, stat } = await connection.getData(paths.name(name));
           return decodeState(data, stat) === undefined ? data.toString() : undefined;
         }),

@@ -177,10 +177,10 @@ export class Sessions {
 
   async #makeStandingNodes(connection: ZooKeeperConnection): Promise<void> {
     const { standing } = this.#options.paths;
-    const last = standing.at(-1) as string;
-    const isThere = await connection.getData(last).then(() => true, unless(errorCode.noNode));
-    if (isThere === true) return;
+    if (await connection.exists(standing.at(-1) as string)) return;
     for (const path of standing) {
+      // Who may not make a node beside it is refused even if it is there.
+      if (await connection.exists(path)) continue;
       await connection.create({ path, data: empty }).catch(unless(errorCode.nodeExists));
     }
   }

@@ -1,7 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import type { Runtime, Timer } from '../../time/index.js';
 import type { ZooKeeperServerAddress } from './address.js';
-import { ConnectionLostError, SessionExpiredError, ZooKeeperError } from './errors.js';
+import {
+  ConnectionLostError,
+  errorCode,
+  isZooKeeperError,
+  SessionExpiredError,
+  ZooKeeperError,
+} from './errors.js';
 import { JuteReader, JuteWriter } from './jute.js';
 import {
   type AccessRule,
@@ -191,6 +197,17 @@ export class ZooKeeperConnection {
       writer.text(path).bool(watch !== undefined),
     );
     return { data: reader.buffer(), stat: readStat(reader) };
+  }
+
+  /** Whether there is such a node. Needs no right on it. */
+  async exists(path: string): Promise<boolean> {
+    try {
+      await this.#request(opCode.exists, (writer) => writer.text(path).bool(false));
+      return true;
+    } catch (error) {
+      if (isZooKeeperError(error, errorCode.noNode)) return false;
+      throw error;
+    }
   }
 
   /**

@@ -3,6 +3,7 @@ import type { JuteReader, JuteWriter } from './jute.js';
 /** The requests that tenure makes, by ZooKeeper's numbers. */
 export const opCode = {
   delete: 2,
+  exists: 3,
   getData: 4,
   setData: 5,
   sync: 9,
