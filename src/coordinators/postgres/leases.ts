@@ -12,6 +12,7 @@ import type {
   RenewRequest,
   RenewResult,
 } from '../contract.js';
+import type { Holder } from '../holder.js';
 import type { LeaseRecord } from '../record.js';
 import {
   checkAcquires,
@@ -84,24 +85,15 @@ export class PostgresLeases {
     const checked = checkRenewals(requests, this.#limits);
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
-    const order = byName(checked);
-    const sorted = order.map((index) => checked[index] as RenewRequest);
-    const holders = sorted.map(({ holder }) => holder.wire);
-    const metadatas = sorted.map(({ metadata }) => metadata ?? null);
-    const values = [
-      sorted.map(({ name }) => name),
-      holders.every((holder) => holder === holders[0]) ? holders.slice(0, 1) : holders,
-      sorted.map(({ term }) => term),
-      sorted.map(({ ttlMs }) => whole(ttlMs)),
-      metadatas.every((metadata) => metadata === null) ? [] : metadatas,
-    ];
+    const sorted = byName(checked);
+    const { names, holders, terms, ttls, metadatas } = renewalColumns(sorted);
+    const values = [names, one(holders), one(terms), one(ttls), metadatas];
     const answer = await this.#store.write<RenewAnswer>('renew', values, timeoutMs, true);
     const results = new Array<RenewResult>(checked.length).fill(renewed);
-    for (const [place, reason] of answer.failed ?? [])
-      results[order[place - 1] as number] = {
-        outcome: 'not-yours',
-        reason: reason ?? 'superseded',
-      };
+    for (const [place, why] of answer.failed ?? []) {
+      const index = checked.indexOf(sorted[place - 1] as RenewRequest);
+      results[index] = { outcome: 'not-yours', reason: why ?? 'superseded' };
+    }
     return results;
   }
 
@@ -196,13 +188,39 @@ interface ReadAnswer extends Answer {
 
 const renewed: RenewResult = Object.freeze({ outcome: 'renewed' });
 
-/** Rows are locked in the order of their names. @returns the indexes in that order, the given one if it is already. */
-function byName(requests: readonly { readonly name: string }[]): number[] {
-  const order = requests.map((_, index) => index);
-  const nameAt = (index: number) => requests[index]?.name ?? '';
-  const isSorted = order.every((index) => index === 0 || nameAt(index - 1) <= nameAt(index));
-  if (isSorted) return order;
-  return order.sort((one, other) => (nameAt(one) < nameAt(other) ? -1 : 1));
+/** In the order of their names, so that rows are, as a rule, locked in it. Most callers keep that order. */
+function byName(requests: readonly RenewRequest[]): readonly RenewRequest[] {
+  let before = '';
+  for (const { name } of requests) {
+    if (name < before) return [...requests].sort((one, other) => (one.name < other.name ? -1 : 1));
+    before = name;
+  }
+  return requests;
+}
+
+/** One pass, since a worker renews hundreds at a time. */
+function renewalColumns(requests: readonly RenewRequest[]) {
+  const [names, terms, ttls]: [string[], number[], number[]] = [[], [], []];
+  const holders: string[] = [];
+  const metadatas: (string | null)[] = [];
+  let hasMetadata = false;
+  let last: { readonly holder: Holder; readonly wire: string } | undefined;
+  for (const { name, holder, term, ttlMs, metadata } of requests) {
+    if (last?.holder !== holder) last = { holder, wire: holder.wire };
+    names.push(name);
+    holders.push(last.wire);
+    terms.push(term);
+    ttls.push(whole(ttlMs));
+    metadatas.push(metadata ?? null);
+    hasMetadata ||= metadata !== undefined;
+  }
+  return { names, holders, terms, ttls, metadatas: hasMetadata ? metadatas : [] };
+}
+
+/** A list in which all are alike, as one that stands for it. */
+function one<Value>(values: readonly Value[]): readonly Value[] {
+  const [first] = values;
+  return values.every((value) => value === first) ? values.slice(0, 1) : values;
 }
 
 /** The server counts in whole milliseconds. */
