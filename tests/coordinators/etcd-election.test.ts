@@ -172,6 +172,35 @@ describe.concurrent('tenure and etcdctl elect', () => {
     expect(await ann.take('passed')).toBeGreaterThan(term);
   });
 
+  it('many that wait for many names are passed over in one call', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `many/${index}`);
+    const waiters = ['ann', 'bob', 'cid'].map((id) => actor(id));
+    for (const { client, holder } of waiters) {
+      const entry = { holder, standing: 'waiting', preference: 0, ttlMs: 20_000 } as const;
+      await client.enroll(
+        names.map((name) => ({ name, ...entry })),
+        { timeoutMs: 10_000 },
+      );
+    }
+    const dee = actor('dee');
+    const request = { holder: dee.holder, attempt: 'd'.repeat(32), ttlMs: 20_000 };
+    const results = await dee.client.acquire(
+      names.map((name) => ({ name, ...request })),
+      { timeoutMs: 10_000 },
+    );
+    expect(results.every(({ outcome }) => outcome === 'granted')).toBe(true);
+    expect(await queueLength('many%2F7')).toBe(1);
+  });
+
+  it('an operator cannot revoke a leader of another program, and is not told that it was done', async () => {
+    const other = await campaign('beyond', 'other');
+    await until('etcdctl leads', 5_000, async () => other.leads);
+    const { client } = actor('operator');
+    const record = await client.revoke('beyond', { by: 'a test', reason: 'none' }, call);
+    expect(record).toMatchObject({ state: 'held', revocation: undefined });
+    expect(await client.history('beyond', call)).toEqual([]);
+  });
+
   it('outside the default namespace the election has the namespace in front, and names are encoded', async () => {
     const ann = actor('ann', { namespace: 'prod', prefix: 'apps/' });
     await ann.take('team/report', { ttlMs: 10_000 });

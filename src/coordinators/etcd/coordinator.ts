@@ -5,12 +5,11 @@ import {
   type EtcdLocation,
   type EtcdTlsOptions,
   etcdLocation,
-  LeaseNotFound,
 } from '../../drivers/etcd/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
-import { type Instant, type Runtime, sleep } from '../../time/index.js';
+import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Call, EnrollRequest, EnrollResult, WithdrawRequest } from '../candidates.js';
 import type {
@@ -42,17 +41,20 @@ import {
   copies,
 } from '../requests.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
-import { SnapshotLedger } from '../rules/snapshot.js';
-import { endFollowing, endLease } from './endings.js';
+import type { SnapshotLedger } from '../rules/snapshot.js';
+import { describeName } from '../rules/standing.js';
+import { inPart, inSteps } from './batches.js';
+import { ending } from './endings.js';
 import { Granting } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
-import { Planner } from './plan.js';
+import { tooManyWaiters } from './plan.js';
 import { etcdPromises } from './promises.js';
-import { type KeyPart, Reader, type View } from './reader.js';
+import type { View } from './reader.js';
 import { Renewals } from './renewals.js';
+import { namesPerReading, namesPerStep, Steps } from './steps.js';
 import { StoreLeases } from './store-leases.js';
-import { leaderOf, overdueTerms, snapshotOf } from './view.js';
+import { isLedByOthers } from './view.js';
 import { Waking } from './waking.js';
 
 export interface EtcdCoordinatorOptions {
@@ -101,25 +103,8 @@ export function etcdCoordinator(
   return new ClusterCoordinator(etcdLocation(location, tls), options, location);
 }
 
-/** Names that one transaction takes: each needs up to five comparisons or operations, of the 128 that there are. */
-const namesPerStep = 20;
-const namesPerReading = 40;
-/** How long a step that met another one waits before it begins anew. */
-const conflictPauseMs = 5;
-
-const partsOf: Readonly<Record<string, readonly KeyPart[]>> = {
-  read: ['queue', 'after', 'suspended'],
-  list: ['queue', 'after', 'suspended'],
-  enroll: ['queue', 'after', 'suspended', 'candidates'],
-  withdraw: ['queue', 'candidates'],
-  candidates: ['candidates'],
-  called: ['queue', 'after', 'suspended', 'candidates'],
-  readDocument: ['document'],
-  writeDocument: ['document'],
-};
-const usualParts: readonly KeyPart[] = ['queue', 'after', 'suspended', 'history'];
-/** What is answered without a word about the time that is left. */
-const timeless = new Set(['renew', 'release', 'handoff', 'readDocument', 'writeDocument']);
+/** How long the end of something that was not renewed may take to be written, before it is tried again. */
+const endingMs = 2_000;
 
 class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly promises = etcdPromises;
@@ -127,7 +112,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #runtime: Runtime;
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
-  readonly #reader: Reader;
+  readonly #steps: Steps;
   readonly #leases: StoreLeases;
   readonly #holdings: Holdings;
   readonly #renewals: Renewals;
@@ -147,14 +132,22 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#runtime = runtime;
     this.#client = new EtcdClient({ what: 'the etcd coordinator', location, runtime });
     this.#keys = new EtcdKeys(prefix, namespace);
-    this.#reader = new Reader(this.#client, this.#keys);
     this.#leases = new StoreLeases(this.#client);
-    this.#holdings = new Holdings(runtime, (holding) => this.#end(holding));
+    this.#holdings = new Holdings(runtime, (holding) =>
+      this.#steps.run({ ...ending(holding), deadline: this.#client.deadline(endingMs) }),
+    );
+    this.#steps = new Steps({
+      client: this.#client,
+      keys: this.#keys,
+      leases: this.#leases,
+      holdings: this.#holdings,
+      note: (holding) => this.#note(holding),
+    });
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
     this.#waking = new Waking(
       this.#client,
       this.#keys,
-      (names, timeoutMs) => this.#view(names, 'called', this.#client.deadline(timeoutMs)),
+      (names, timeoutMs) => this.#steps.view(names, 'called', this.#client.deadline(timeoutMs)),
       { ids: () => this.#holdings.leaseIds(), gone: (id) => this.#leaseGone(id) },
     );
     const urls = Array.isArray(given) ? given : String(given);
@@ -201,7 +194,9 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     const isExtended = await this.#renewals.extend(checked, deadline);
     const rest = checked.filter((request) => !isExtended.has(request));
     const left = { timeoutMs: Math.max(1, this.#client.remainingMs(deadline)) };
-    const answers = await this.#inSteps(rest, (some) => super.renew(some, left));
+    const answers = await this.#inSteps(rest, (some) => super.renew(some, left)).catch((error) => {
+      throw isExtended.size > 0 ? inPart(error) : error;
+    });
     const byName = new Map(rest.map(({ name }, index) => [name, answers[index]]));
     return checked.map((request) => byName.get(request.name) ?? { outcome: 'renewed' });
   }
@@ -226,7 +221,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     call: CallOptions,
   ): Promise<(LeaseRecord | undefined)[]> {
     const checked = checkNames(names);
-    return this.#inSteps(checked, (some) => super.read(some, call), namesPerReading);
+    return inSteps(checked, namesPerReading, (some) => super.read(some, call), true);
   }
 
   override async enroll(
@@ -279,96 +274,24 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   }
 
   protected async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
+    this.throwIfClosed();
     const { operation, scope, timeoutMs } = step;
     const deadline = this.#client.deadline(timeoutMs);
-    this.throwIfClosed();
-    const names =
-      'names' in scope ? scope.names : await this.#reader.namesOf(scope.group, operation, deadline);
-    if (!('names' in scope)) return this.#list(names, step, deadline);
-    return await this.#step(names, step.operation, deadline, (ledger, view) =>
-      step.execute(ledger, view.facts.wallMs),
-    );
-  }
-
-  /** A group may have more names than one transaction can read: it is read in parts, and described as a whole. */
-  async #list<Answer>(
-    names: readonly string[],
-    step: LedgerStep<Answer>,
-    deadline: Deadline,
-  ): Promise<Answer> {
-    const snapshots = new Map<string, ReturnType<typeof snapshotOf>>();
-    for (let start = 0; start < names.length; start += namesPerReading) {
-      const some = names.slice(start, start + namesPerReading);
-      const view = await this.#view(some, step.operation, deadline);
-      for (const one of view.names.values()) snapshots.set(one.name, snapshotOf(one, view.facts));
+    if (!('names' in scope)) {
+      const ledger = await this.#steps.group(scope.group, operation, deadline);
+      return step.execute(ledger, ledger.wallMs());
     }
-    const { wallMs } = this.#runtime.now();
-    return step.execute(new SnapshotLedger(snapshots, { wallMs }), wallMs);
-  }
-
-  #view(names: readonly string[], operation: string, deadline: Deadline): Promise<View> {
-    const parts = partsOf[operation] ?? usualParts;
-    const withTimes = !timeless.has(operation);
-    return this.#reader.read(names, { parts, withTimes, what: operation, deadline });
-  }
-
-  /**
-   * Reads, lets `execute` decide, and writes what it changed under the condition that nothing of what was read has; if it
-   * has, all of it begins anew.
-   */
-  async #step<Answer>(
-    names: readonly string[],
-    operation: string,
-    deadline: Deadline,
-    execute: (ledger: SnapshotLedger, view: View) => Answer,
-    finish: (answer: Answer, revision: number, view: View) => Answer = (answer) => answer,
-    offsetOf: (answer: Answer, view: View) => number = (_, view) => view.space.offset,
-  ): Promise<Answer> {
-    const since = this.#runtime.now();
-    let needsHistoryLease = false;
-    for (let round = 0; ; round++) {
-      const view = await this.#view(names, operation, deadline);
+    const { names } = scope;
+    const execute = (ledger: SnapshotLedger, view: View): Answer => {
       const { wallMs } = view.facts;
-      const ledger = new SnapshotLedger(snapshotsOf(view), { wallMs });
-      closeOverdue(ledger, view);
-      this.#endOver(ledger, view);
-      const answer = execute(ledger, view);
-      const changes = ledger.changes();
-      if (changes.size === 0 || isReading(operation)) return finish(answer, view.revision, view);
-      try {
-        const plan = await new Planner({
-          view,
-          keys: this.#keys,
-          leases: this.#leases,
-          runtime: this.#runtime,
-          isByHolder: operation === 'renew',
-          since,
-          what: operation,
-          deadline,
-          offset: offsetOf(answer, view),
-          needsHistoryLease,
-          note: (holding) => this.#note(holding),
-          forget: (kind, name, key) => this.#holdings.forget(kind, name, key),
-        }).plan(changes);
-        const { compares, operations, effects } = plan;
-        if (operations.length === 0) {
-          for (const effect of effects) effect(view.revision);
-          return finish(answer, view.revision, view);
-        }
-        const reply = await this.#client.txn(compares, operations, operation, deadline);
-        if (reply.succeeded) {
-          for (const effect of effects) effect(reply.revision);
-          return finish(answer, reply.revision, view);
-        }
-      } catch (error) {
-        if (error instanceof LeaseNotFound) {
-          // Which one of those that it names, the server does not say.
-          this.#leases.forgetAll();
-          needsHistoryLease = true;
-        } else if (!(await this.#mayLookAgain(error, operation, deadline))) throw error;
-      }
-      await this.#pause(round, operation, deadline);
-    }
+      const [name = ''] = names;
+      const isBeyondReach = operation === 'revoke' && isLedByOthers(view.names.get(name));
+      // Another program leads, and would not hear of it: nothing is done, and that is what the answer shows.
+      return isBeyondReach
+        ? (describeName(ledger, name, wallMs) as Answer)
+        : step.execute(ledger, wallMs);
+    };
+    return await this.#steps.run({ names, operation, deadline, execute });
   }
 
   #note(holding: Holding): void {
@@ -382,166 +305,60 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#doubts.emit('lost', undefined);
   }
 
-  /** What this coordinator knows to be over is so for its own calls, be its key there still. */
-  #endOver(ledger: SnapshotLedger, { names, facts }: View): void {
-    for (const view of names.values()) {
-      const holding = this.#holdings.lastLeaseOf(view.name);
-      const isOurs = leaderOf(view)?.kv.lease === holding?.leaseId;
-      if (holding !== undefined && isOurs && this.#holdings.isOver(holding))
-        endLease(ledger, holding, facts.wallMs);
-    }
-  }
-
-  /** Only an acquisition knows what it did before, by its attempt. */
-  async #mayLookAgain(error: unknown, operation: string, deadline: Deadline): Promise<boolean> {
-    const isOpen = error instanceof OutcomeUnknownError && operation === 'acquire';
-    return isOpen && !this.#client.isClosed && this.#client.remainingMs(deadline) > conflictPauseMs;
-  }
-
-  async #pause(round: number, operation: string, deadline: Deadline): Promise<void> {
-    const longestMs = conflictPauseMs * 2 ** Math.min(round, 4);
-    const pauseMs = this.#runtime.random() * longestMs;
-    if (this.#client.remainingMs(deadline) <= pauseMs) {
-      throw new StoreRefusedError(
-        'CONTENDED',
-        `${operation} met changes by others ${round + 1} times and ran out of time; nothing was executed. Try again.`,
-      );
-    }
-    await sleep(this.#runtime, pauseMs);
-    this.throwIfClosed();
-  }
-
   async #grantSome(
     requests: readonly AcquireRequest[],
     timeoutMs: number,
   ): Promise<AcquireResult[]> {
-    this.throwIfClosed();
     const deadline = this.#client.deadline(timeoutMs);
-    const since = this.#runtime.now();
-    this.#prepareLeases(requests, since, deadline);
-    const names = requests.map(({ name }) => name);
+    this.#prepareLeases(requests, deadline);
     const granting = new Granting(requests);
     try {
-      return await this.#step<AcquireResult[]>(
-        names,
-        'acquire',
+      return await this.#steps.run<AcquireResult[]>({
+        names: requests.map(({ name }) => name),
+        operation: 'acquire',
         deadline,
-        (ledger, view) => granting.execute(ledger, view),
-        (_, revision, view) => granting.answers(revision, view),
-        (_, view) => granting.offset(view),
-      );
+        execute: (ledger, view) => granting.execute(ledger, view),
+        finish: (_, revision, view) => granting.answers(revision, view),
+        offset: (view) => granting.offset(view),
+      });
     } catch (error) {
+      if (isTooMuch(error) && requests.length > 1) return this.#grantEach(requests, deadline);
       // What may be executed yet has to end in its time, although nobody renews it.
-      if (error instanceof OutcomeUnknownError) this.#suspect(requests);
+      if (error instanceof OutcomeUnknownError)
+        for (const request of requests) this.#holdings.suspect(request);
       throw error;
     }
   }
 
+  /** So many wait for these names that what removes them does not fit into one transaction. */
+  async #grantEach(
+    requests: readonly AcquireRequest[],
+    deadline: Deadline,
+  ): Promise<AcquireResult[]> {
+    const leftMs = Math.max(1, this.#client.remainingMs(deadline));
+    return await inSteps(requests, 1, (one) => this.#grantSome(one, leftMs));
+  }
+
   /** While the names are read, what a grant will hang on is extended. */
-  #prepareLeases(requests: readonly AcquireRequest[], since: Instant, deadline: Deadline): void {
+  #prepareLeases(requests: readonly AcquireRequest[], deadline: Deadline): void {
+    const since = this.#runtime.now();
     const seconds = new Set(requests.map(({ ttlMs }) => StoreLeases.seconds(ttlMs)));
     for (const one of seconds)
       this.#leases.extended(one, since, 'acquire', deadline).catch(() => undefined);
   }
 
-  #suspect(requests: readonly AcquireRequest[]): void {
-    for (const { name, holder, attempt, ttlMs: lifeMs } of requests) {
-      if (this.#holdings.leaseOf(name) !== undefined) continue;
-      const from = this.#runtime.now();
-      const unknown = { key: '', leaseId: '', guardId: undefined, modRevision: -1 };
-      const lease = { holder, attempt, term: 0, graceMs: 0 };
-      this.#holdings.note({ kind: 'lease', name, from, lifeMs, ...unknown, ...lease });
-    }
-  }
-
-  /** What this coordinator has not renewed is over. */
-  async #end(holding: Holding): Promise<void> {
-    const deadline = this.#client.deadline(endingMs);
-    const { kind, name } = holding;
-    if (kind === 'after') {
-      await this.#step([name], 'follow', deadline, (ledger, view) => {
-        const after = view.names.get(name)?.after;
-        if (after?.modRevision === holding.modRevision)
-          endFollowing(ledger, name, after, view.facts.wallMs);
-      });
-      return;
-    }
-    if (kind === 'candidate') {
-      await this.#step([name], 'withdraw', deadline, (ledger, view) => {
-        const kv = view.names.get(name)?.candidateKeys.find(({ key }) => key === holding.key);
-        if (kv?.lease === holding.leaseId) ledger.candidates.withdraw(name, holding.holder);
-      });
-      return;
-    }
-    await this.#step([name], 'expire', deadline, (ledger, view) => {
-      const names = view.names.get(name);
-      const leader = names && leaderOf(names);
-      // Another coordinator, such as one of another thread, may renew it by now.
-      const isOurs = leader?.kv.lease === holding.leaseId || holding.leaseId === '';
-      if (isOurs) endLease(ledger, holding, view.facts.wallMs);
-    });
-  }
-
-  async #inSteps<Request, Answer>(
+  #inSteps<Request, Answer>(
     requests: readonly Request[],
     step: (some: readonly Request[]) => Promise<Answer[]>,
-    size = namesPerStep,
   ): Promise<Answer[]> {
-    if (requests.length <= size) {
-      if (requests.length > 0) return await step(requests);
-      this.throwIfClosed();
-      return [];
-    }
-    const parts: Promise<Answer[]>[] = [];
-    for (let start = 0; start < requests.length; start += size)
-      parts.push(step(requests.slice(start, start + size)));
-    // All have settled before any is reported: nothing of a call that was answered is under way.
-    const settled = await Promise.allSettled(parts);
-    const failed = settled.find(({ status }) => status === 'rejected');
-    const unknown = settled.find(
-      (one) => one.status === 'rejected' && one.reason instanceof OutcomeUnknownError,
-    );
-    const isPartial = settled.some(({ status }) => status === 'fulfilled');
-    if (failed?.status === 'rejected') throw partial(unknown ?? failed, isPartial);
-    return settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    this.throwIfClosed();
+    if (requests.length === 0) return Promise.resolve([]);
+    return inSteps(requests, namesPerStep, step);
   }
 }
 
-const endingMs = 2_000;
-
-/** A batch that was executed in part has no answer as a whole. */
-function partial(
-  failed: PromiseRejectedResult | PromiseSettledResult<unknown>,
-  isPartial: boolean,
-) {
-  const reason: unknown = failed.status === 'rejected' ? failed.reason : undefined;
-  if (!isPartial || reason instanceof OutcomeUnknownError) return reason;
-  return new OutcomeUnknownError('a batch was executed in part', reason);
-}
-
-function isReading(operation: string): boolean {
-  return ['read', 'list', 'candidates', 'readDocument'].includes(operation);
-}
-
-function snapshotsOf(view: View) {
-  const snapshots = new Map<string, ReturnType<typeof snapshotOf>>();
-  for (const one of view.names.values()) snapshots.set(one.name, snapshotOf(one, view.facts));
-  return snapshots;
-}
-
-/** Ends the lines of terms whose store lease is gone: nobody was there to write it. */
-function closeOverdue(ledger: SnapshotLedger, view: View): void {
-  for (const names of view.names.values()) {
-    for (const { term, grantedAtMs } of overdueTerms(names)) {
-      const lease = names.history.leases[term];
-      if (lease !== undefined && view.facts.lives.has(lease)) continue;
-      const isRevoked = names.history.lines.some(
-        (line) => line.kind === 'act' && line.act !== 'resume' && line.atMs >= grantedAtMs,
-      );
-      const reason = isRevoked ? 'revoked' : 'expired';
-      ledger.histories.close(names.name, term, reason, view.facts.wallMs);
-    }
-  }
+function isTooMuch(error: unknown): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === tooManyWaiters;
 }
 
 /** Another coordinator of the same cluster, for another thread. */

@@ -1,4 +1,5 @@
 import { elapsedMs, type Instant, type Runtime, type Timer } from '../../time/index.js';
+import type { AcquireRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
 
 /** Something of this coordinator's in the store that ends by itself, at the latest with its store lease. */
@@ -65,6 +66,14 @@ export class Holdings {
     if (this.#isClosed) return;
     this.#byId.set(idOf(holding), holding);
     this.#armFor(holding);
+  }
+
+  /** An acquisition that may be executed yet: when its time is over, it is looked whether it was. */
+  suspect({ name, holder, attempt, ttlMs: lifeMs }: AcquireRequest): void {
+    if (this.leaseOf(name) !== undefined) return;
+    const place = { key: '', leaseId: '', from: this.#runtime.now(), lifeMs };
+    const lease = { term: 0, graceMs: 0, guardId: undefined, modRevision: -1 };
+    this.note({ kind: 'lease', name, holder, attempt, ...place, ...lease });
   }
 
   /** It has been extended just now. */

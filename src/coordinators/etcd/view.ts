@@ -89,6 +89,12 @@ export function leaderOf(view: NameView): Queued | undefined {
     : undefined;
 }
 
+/** A candidate of another program leads. */
+export function isLedByOthers(view: NameView | undefined): boolean {
+  const leader = view && leaderOf(view);
+  return leader !== undefined && leader.value === undefined;
+}
+
 export const noLease = '0';
 
 /** A key without a store lease is of no candidate: it would lead for ever. */
