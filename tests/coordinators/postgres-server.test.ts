@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   OutcomeUnknownError,
+  StaleTermError,
   StoreMisconfiguredError,
   StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
+import { memoryFence } from '../../src/memory.js';
 import {
   migratePostgres,
   type PostgresCoordinator,
@@ -147,6 +149,30 @@ describe('a PostgreSQL server with an older copy of its data', () => {
   });
 });
 
+describe('a standby that was behind when it was promoted', () => {
+  it('grants a second holder what the first still holds, in a higher term, and a fence refuses the first', async () => {
+    const first = speaker();
+    const second = speaker();
+    const fence = memoryFence();
+    const behind = await server.copyData();
+    const older = { name: 'failed-over', holder: ann, term: await first.take('failed-over') };
+    await fence.claim(older);
+    writeFileSync(join(behind, 'standby.signal'), '');
+    await server.restartFrom(behind);
+    await sql('SELECT pg_promote(true, 10)');
+    await Promise.all([reconnected(first), reconnected(second)]);
+    const term = await second.take('failed-over', { holder: bob, keepHistory: true });
+    expect(term).toBeGreaterThan(older.term);
+    await fence.claim({ name: 'failed-over', holder: bob, term });
+    const writing = fence.transaction(older, async () => {});
+    await expect(writing).rejects.toBeInstanceOf(StaleTermError);
+    expect(await first.renew('failed-over', older.term)).toBe('superseded');
+    const [line] = await second.coordinator.history('failed-over', call);
+    expect(line).toMatchObject({ kind: 'term', term, holderId: 'bob' });
+    await server.restartFrom(emptyCopy);
+  });
+});
+
 describe('a role with other defaults', () => {
   for (const isolation of ['repeatable read', 'serializable']) {
     it(`may have ${isolation} transactions: of many who contend one at a time is granted, in rising terms`, async () => {
@@ -240,8 +266,16 @@ describe('somebody who locks the tables', () => {
   });
 });
 
-describe("a server's clock that is set back", () => {
-  it('lets a lease end a ttl later at the latest, and says so', async () => {
+describe("a server's clock that is set", () => {
+  it('forward ends a lease early: the next term is higher, and the former holder is told', async () => {
+    const one = speaker();
+    const term = await one.take('early');
+    server.stepClock(hourMs);
+    expect(await one.take('early', { holder: bob, ttlMs: 100 })).toBeGreaterThan(term);
+    expect(await one.renew('early', term)).toBe('superseded');
+  });
+
+  it('back lets a lease end a ttl later at the latest, and says so', async () => {
     const one = speaker();
     const repaired: string[] = [];
     one.coordinator.on('repaired', ({ name }) => repaired.push(name));
@@ -256,7 +290,7 @@ describe("a server's clock that is set back", () => {
       .toBe('granted');
   });
 
-  it('lets no request that was given up be executed later', async () => {
+  it('forward refuses no request that is in time by ours', async () => {
     const one = speaker();
     await one.take('warm-too');
     server.stepClock(hourMs);
