@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { promisesOf } from '../../src/coordinators/redis/promises.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
 import { type RedisCluster, startRedisCluster } from '../support/servers/index.js';
-import { clusterPlace, impossibleWithFailover } from './redis-failover-places.js';
+import { clusterPlace, impossibleInCluster } from './redis-failover-places.js';
 import { type RedisPlace, redisTarget, whereItCan } from './redis-target.js';
 
 let cluster: RedisCluster;
@@ -18,7 +18,7 @@ afterAll(() => cluster.stop());
 registerCoordinatorConformance(
   redisTarget('redis-cluster', () => place, {
     promises: promisesOf('cluster', 0),
-    impossible: impossibleWithFailover,
+    impossible: impossibleInCluster,
   }),
   whereItCan(),
 );

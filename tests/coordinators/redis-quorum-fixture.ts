@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { type AcquireRequest, type AcquireResult, Holder } from '../../src/coordinators/index.js';
+import { usualNodeTimeoutMs } from '../../src/coordinators/redis-quorum/limits.js';
 import {
   type RedisQuorumCoordinator,
   type RedisQuorumCoordinatorOptions,
@@ -73,6 +74,35 @@ export class RedisQuorumFixture {
 
   thaw(...numbers: number[]): void {
     for (const number of numbers) this.nodes[number]?.thaw();
+  }
+
+  /**
+   * Nodes are frozen while this actor does something, and for so long that what it sent to them comes too late: they never
+   * hear of it.
+   */
+  async unheardBy<T>(
+    numbers: readonly number[],
+    actor: QuorumActor,
+    action: () => Promise<T>,
+  ): Promise<T> {
+    const given = numbers.map((number) => {
+      const port = `:${this.nodes[number]?.port}/`;
+      return new Promise<void>((resolve) => {
+        actor.client.on('disconnected', ({ address }) => {
+          if (address.includes(port)) resolve();
+        });
+      });
+    });
+    this.freeze(...numbers);
+    try {
+      const result = await action();
+      // A connection is given up when the time of a request on it is over; what was sent after that one has as long again.
+      await Promise.all(given);
+      await new Promise((resolve) => setTimeout(resolve, usualNodeTimeoutMs));
+      return result;
+    } finally {
+      this.thaw(...numbers);
+    }
   }
 
   /** What each node that can be asked has under a key of the namespace. */

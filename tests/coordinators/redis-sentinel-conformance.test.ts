@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { promisesOf } from '../../src/coordinators/redis/promises.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
 import { type RedisSentinels, startRedisSentinels } from '../support/servers/index.js';
-import { impossibleWithFailover, sentinelPlace } from './redis-failover-places.js';
+import { impossibleWithSentinels, sentinelPlace } from './redis-failover-places.js';
 import { type RedisPlace, redisTarget, whereItCan } from './redis-target.js';
 
 let set: RedisSentinels;
@@ -18,7 +18,7 @@ afterAll(() => set.stop());
 registerCoordinatorConformance(
   redisTarget('redis-sentinel', () => place, {
     promises: promisesOf('sentinel', 0),
-    impossible: impossibleWithFailover,
+    impossible: impossibleWithSentinels,
   }),
   whereItCan(),
 );

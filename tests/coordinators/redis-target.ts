@@ -56,7 +56,7 @@ export function redisTarget(
 }
 
 /** How many cases wait at the same time. Most of them wait for time to pass, so this is more than there are cores. */
-const atOnceCount = 10;
+const atOnceCount = 8;
 const caseTimeoutMs = 60_000;
 
 /** Cases that disturb no client but their own run at the same time; each is a test of its own all the same. */
@@ -197,7 +197,7 @@ class RedisSubject implements ConformanceSubject {
       ...this.#place.options,
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
-      connectTimeoutMs: 400,
+      connectTimeoutMs: 1_000,
       nodeAddressMap: Object.fromEntries(seen),
     });
     this.#proxies.set(client, proxies);

@@ -100,7 +100,7 @@ export interface Ticket {
 }
 
 /** The answer to a handshake. */
-function ticketIn(bytes: Buffer): Ticket | undefined {
+export function ticketIn(bytes: Buffer): Ticket | undefined {
   if (bytes.length < 40 || bytes.readInt32BE(4) !== 0 || bytes.readInt32BE(20) !== 16) return;
   return {
     timeoutMs: bytes.readInt32BE(8),

@@ -6,7 +6,15 @@ import { StoreMisconfiguredError } from '../../src/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { FaultProxy } from '../support/proxy.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
-import { call, eventually, isFree, limits, newNamespace, Process } from './zookeeper-fixture.js';
+import {
+  call,
+  eventually,
+  isFree,
+  limits,
+  newNamespace,
+  Process,
+  ticketIn,
+} from './zookeeper-fixture.js';
 import { asOperator, hasMulti } from './zookeeper-target.js';
 
 const ttlMs = 600;
@@ -69,6 +77,37 @@ describe('the session of a lease', () => {
     ann.proxy.reset();
     await eventually('word of the lost connection', () => lostCount > 0);
     expect(await ann.renew(job, term, longTtlMs)).toEqual({ outcome: 'renewed' });
+  });
+
+  it('is what a renewal proves: none is answered while nothing reaches the ensemble on its own connection', async () => {
+    const [job, ann] = [newName(), await start('ann')];
+    const own = new Set<unknown>();
+    ann.proxy.down.set({
+      kind: 'judge',
+      fateOf: (bytes, _, client) => {
+        if (ticketIn(bytes)?.timeoutMs === longTtlMs) own.add(client);
+        return 'none';
+      },
+    });
+    const term = await ann.take(job, longTtlMs);
+    let lostCount = 0;
+    ann.client.onConnectionLost(() => {
+      lostCount += 1;
+    });
+    ann.proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes, client) => (own.has(client) || goesOn(bytes) ? 'swallow' : 'none'),
+    });
+    const request = { name: job, holder: ann.holder, term, ttlMs: longTtlMs };
+    const renewals = [1, 2, 3].map(() => ann.client.renew([request], { timeoutMs: 300 }));
+    for (const renewal of renewals) await expect(renewal).rejects.toThrow('may have been executed');
+    expect(lostCount).toBeGreaterThan(0);
+    expect((await ann.client.read([job], call))[0]?.state).toBe('held');
+    ann.proxy.heal();
+    await eventually('a renewal', async () => {
+      const renewed = await ann.renew(job, term, longTtlMs).catch(() => undefined);
+      return renewed?.outcome === 'renewed';
+    });
   });
 
   it('is the one that the node of the lease goes with', async () => {
