@@ -1,7 +1,7 @@
 import {
   type EtcdClient,
   type EtcdEvent,
-  EtcdWatch,
+  Follower,
   type KeyRange,
 } from '../../drivers/etcd/index.js';
 import type { Unsubscribe } from '../../events/index.js';
@@ -34,10 +34,8 @@ interface Wait {
 
 const groupParts = ['held', 'after', 'suspended'] as const;
 const lookMs = 2_000;
-/** Ranges that are wanted at nearly the same time are asked for together. */
-const gatheringMs = 5;
-const shortestPauseMs = 50;
-const longestPauseMs = 2_000;
+/** After a look that failed. */
+const pauseMs = 500;
 
 /**
  * Who is to be told of what. One watch carries all of it: of the groups that are watched, and for each name that is waited
@@ -48,6 +46,7 @@ export class Waking {
   readonly #keys: EtcdKeys;
   readonly #look: Look;
   readonly #own: OwnLeases;
+  readonly #follower: Follower;
   readonly #groups = new Set<{ readonly group: string; readonly wake: Wake }>();
   readonly #listeners = new Set<{ readonly holder: Holder; readonly called: Called }>();
   readonly #waits = new Map<string, Wait>();
@@ -56,13 +55,6 @@ export class Waking {
   /** Names at which a look has failed. */
   readonly #unseen = new Set<string>();
   #lookTimer: Timer | undefined;
-  #watch: EtcdWatch | undefined;
-  #watched = '';
-  #timer: Timer | undefined;
-  #pauseMs = shortestPauseMs;
-  /** Everything up to here was heard, as far as it was watched. */
-  #heard: number | undefined;
-  #isBroken = false;
   #isClosed = false;
 
   constructor(client: EtcdClient, keys: EtcdKeys, look: Look, own: OwnLeases) {
@@ -70,7 +62,12 @@ export class Waking {
     this.#keys = keys;
     this.#look = look;
     this.#own = own;
-    client.events.on('lost', () => this.#restart());
+    this.#follower = new Follower({
+      client,
+      ranges: () => this.#ranges(),
+      onEvents: (events) => this.#heed(events),
+      onAgain: () => this.#wakeAll(),
+    });
   }
 
   watch(group: string, wake: Wake): Unsubscribe {
@@ -100,24 +97,23 @@ export class Waking {
       if (!isClear || wait.outlook?.isForeign) unclear.add(name);
     }
     for (const name of unclear) this.#reconsider(name, false);
-    this.#gather();
+    this.#follower.changed();
   }
 
   /** Names are held by a store lease, perhaps a new one. */
   holds(): void {
-    this.#gather();
+    this.#follower.changed();
   }
 
   withdrawn(requests: readonly WithdrawRequest[]): void {
     for (const { name, holder } of requests) this.#waits.delete(idOf(name, holder));
-    this.#gather();
+    this.#follower.changed();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#timer?.cancel();
     this.#lookTimer?.cancel();
-    this.#watch?.stop();
+    this.#follower.close();
     this.#groups.clear();
     this.#listeners.clear();
     this.#waits.clear();
@@ -126,10 +122,10 @@ export class Waking {
   #add<Listener>(listeners: Set<Listener>, listener: Listener): Unsubscribe {
     listeners.add(listener);
     this.#lookAtAll();
-    this.#gather();
+    this.#follower.changed();
     return () => {
       listeners.delete(listener);
-      this.#gather();
+      this.#follower.changed();
     };
   }
 
@@ -156,83 +152,6 @@ export class Waking {
     return [...byKey.keys()].sort().map((id) => byKey.get(id) as KeyRange);
   }
 
-  #gather(): void {
-    if (this.#isClosed || this.#isBroken) return;
-    this.#timer ??= this.#client.runtime.setTimer(
-      gatheringMs,
-      () => {
-        this.#timer = undefined;
-        this.#follow();
-      },
-      { keepsProcessAlive: false },
-    );
-  }
-
-  /** Watches what is wanted now, from where the last watch was. */
-  #follow(): void {
-    const ranges = this.#ranges();
-    const wanted = JSON.stringify(ranges);
-    if (wanted === this.#watched && this.#watch !== undefined) return;
-    this.#watch?.stop();
-    this.#watch = undefined;
-    this.#watched = wanted;
-    if (ranges.length === 0) {
-      this.#heard = undefined;
-      return;
-    }
-    const watch = new EtcdWatch({
-      client: this.#client,
-      ranges,
-      startRevision: this.#heard === undefined ? undefined : this.#heard + 1,
-      onReady: (revision) => this.#ready(revision),
-      onEvents: (events, revision) => this.#heed(events, revision),
-      onEnd: (compactedAt) => this.#broken(watch, compactedAt),
-    });
-    this.#watch = watch;
-  }
-
-  #ready(revision: number): void {
-    if (this.#heard !== undefined && revision < this.#heard - 1) {
-      // The cluster went back to an old snapshot: what was asked for lies in its future.
-      this.#heard = undefined;
-      this.#restart();
-      return;
-    }
-    this.#heard ??= revision;
-    this.#pauseMs = shortestPauseMs;
-    if (!this.#isBroken) return;
-    this.#isBroken = false;
-    this.#wakeAll();
-    this.#gather();
-  }
-
-  /** Where calls fail, the watch may be dead without a word: a member that is frozen keeps its connections. */
-  #restart(): void {
-    const watch = this.#watch;
-    if (watch === undefined) return;
-    watch.stop();
-    this.#broken(watch, undefined);
-  }
-
-  #broken(watch: EtcdWatch, compactedAt: number | undefined): void {
-    if (this.#isClosed || watch !== this.#watch) return;
-    this.#watch = undefined;
-    this.#isBroken = true;
-    // What lies before that is not kept any more: all is looked at anew.
-    if (compactedAt !== undefined) this.#heard = undefined;
-    this.#timer?.cancel();
-    const pauseMs = this.#pauseMs * (0.5 + this.#client.runtime.random() / 2);
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
-    this.#timer = this.#client.runtime.setTimer(
-      pauseMs,
-      () => {
-        this.#timer = undefined;
-        this.#follow();
-      },
-      { keepsProcessAlive: false },
-    );
-  }
-
   #wakeAll(): void {
     for (const { wake } of [...this.#groups]) wake(undefined);
     for (const { called } of [...this.#listeners]) called({ name: undefined, position: 0 });
@@ -240,8 +159,7 @@ export class Waking {
     this.#lookAtAll();
   }
 
-  #heed(events: readonly EtcdEvent[], revision: number): void {
-    this.#heard = Math.max(this.#heard ?? 0, revision);
+  #heed(events: readonly EtcdEvent[]): void {
     const sessions = new Map(this.#own.ids().map((id) => [this.#keys.session(id), id]));
     const woken = new Set<string>();
     const reconsidered = new Set<string>();
@@ -288,7 +206,7 @@ export class Waking {
   #lookAgain(): void {
     if (this.#isClosed || this.#lookTimer !== undefined) return;
     this.#lookTimer = this.#client.runtime.setTimer(
-      longestPauseMs / 4,
+      pauseMs,
       () => {
         this.#lookTimer = undefined;
         for (const name of [...this.#unseen]) this.#reconsider(name, true);
@@ -311,9 +229,7 @@ export class Waking {
         wait.outlook = outlook;
         if (call !== undefined) calls.push(call);
       }
-      // What is watched from now on is to be heard from this look on.
-      this.#heard = Math.min(this.#heard ?? view.revision, view.revision);
-      this.#gather();
+      this.#follower.hearFrom(view.revision);
       if (mayCall) for (const call of calls) this.#call(call);
       if (wasUnseen)
         for (const { holder } of waits)

@@ -1,5 +1,6 @@
 export { type Deadline, EtcdClient, type EtcdEvents } from './client.js';
 export { LeaseNotFound } from './errors.js';
+export { Follower } from './follower.js';
 export {
   type EtcdCompare,
   type EtcdKeyValue,
@@ -9,4 +10,4 @@ export {
   withPrefix,
 } from './kv.js';
 export { type EtcdLocation, type EtcdTlsOptions, etcdLocation } from './location.js';
-export { type EtcdEvent, EtcdWatch } from './watch.js';
+export type { EtcdEvent } from './watch.js';
