@@ -24,6 +24,9 @@ export class LeaseNotFound extends Error {}
 /** The store lease was made before, by an earlier execution of the same request. */
 export class LeaseExists extends Error {}
 
+/** The cluster does without users. */
+export class AuthNotEnabled extends Error {}
+
 /** An answer of the gateway that says what went wrong: a code of gRPC, and the server's words. */
 export interface EtcdFailure {
   readonly code: number;
@@ -35,6 +38,7 @@ const unavailable = 14;
 /** Words of the server, in the order in which they are looked for. */
 const meanings: readonly (readonly [RegExp, (address: string, what: string) => Error])[] = [
   [/requested lease not found/, () => new LeaseNotFound()],
+  [/authentication is not enabled/, () => new AuthNotEnabled()],
   [/lease already exists/, () => new LeaseExists()],
   [/invalid auth token|revision of auth store is old/, () => new TokenExpired()],
   [/no leader/, (address) => new NoAnswer(`${address} has no leader`, false)],
@@ -95,3 +99,18 @@ export function notEtcd(address: string, status: number): TenureError {
     `${address} answered with status ${status} and no JSON of etcd: it is no etcd of 3.4 or later, or its gateway is off (--enable-grpc-gateway).`,
   );
 }
+
+/** What went wrong, in each of the forms that gateways of different versions write; `undefined`: nothing. */
+export function failureOf(raw: object): EtcdFailure | undefined {
+  const { error, message, code } = raw as { error?: unknown; message?: unknown; code?: unknown };
+  if (typeof error === 'object' && error !== null) {
+    const stream = error as { grpc_code?: number; code?: number; message?: string };
+    return { code: stream.grpc_code ?? stream.code ?? unknown, message: stream.message ?? '' };
+  }
+  if (error === undefined && (typeof code !== 'number' || message === undefined)) return undefined;
+  const words = String(message ?? error);
+  return { code: typeof code === 'number' ? code : unknown, message: words };
+}
+
+/** What gRPC calls an error that is none of its own. */
+const unknown = 2;

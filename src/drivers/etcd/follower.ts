@@ -1,10 +1,10 @@
 import type { Timer } from '../../time/index.js';
-import type { EtcdClient } from './client.js';
 import type { KeyRange } from './kv.js';
+import type { Members } from './members.js';
 import { type EtcdEvent, EtcdWatch } from './watch.js';
 
 export interface FollowerOptions {
-  readonly client: EtcdClient;
+  readonly client: Members;
   /** What is to be watched now. */
   readonly ranges: () => readonly KeyRange[];
   readonly onEvents: (events: readonly EtcdEvent[]) => void;

@@ -1,4 +1,5 @@
-export { type Deadline, EtcdClient, type EtcdEvents } from './client.js';
+export { EtcdClient } from './client.js';
+export type { Deadline } from './deadline.js';
 export { LeaseNotFound } from './errors.js';
 export { Follower } from './follower.js';
 export {
@@ -10,4 +11,5 @@ export {
   withPrefix,
 } from './kv.js';
 export { type EtcdLocation, type EtcdTlsOptions, etcdLocation } from './location.js';
+export type { EtcdEvents } from './members.js';
 export type { EtcdEvent } from './watch.js';

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { type EtcdClient, failureOf } from './client.js';
+import { failureOf } from './errors.js';
 import { open } from './exchange.js';
 import {
   type EtcdKeyValue,
@@ -10,6 +10,7 @@ import {
   watchFields,
 } from './kv.js';
 import type { EtcdEndpoint } from './location.js';
+import type { Members } from './members.js';
 
 export interface EtcdEvent {
   readonly kind: 'put' | 'delete';
@@ -18,7 +19,7 @@ export interface EtcdEvent {
 }
 
 export interface WatchOptions {
-  readonly client: EtcdClient;
+  readonly client: Members;
   readonly ranges: readonly KeyRange[];
   /** From which revision on; `undefined`: from now on. */
   readonly startRevision: number | undefined;

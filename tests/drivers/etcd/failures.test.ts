@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { failureOf } from '../../../src/drivers/etcd/client.js';
 import {
   failureError,
+  failureOf,
   LeaseExists,
   LeaseNotFound,
   type NoAnswer,

@@ -1,0 +1,61 @@
+import type { Deadline } from './deadline.js';
+import { AuthNotEnabled, NoAnswer } from './errors.js';
+import type { EtcdEndpoint, EtcdLocation } from './location.js';
+
+type Authenticate = (
+  endpoint: EtcdEndpoint,
+  body: string,
+  what: string,
+  deadline: Deadline,
+) => Promise<unknown>;
+
+/** The token that stands for user and password: one for all members, until one of them does not take it any more. */
+export class Login {
+  readonly #location: Pick<EtcdLocation, 'user' | 'password'>;
+  readonly #authenticate: Authenticate;
+  #token: Promise<string | undefined> | undefined;
+
+  constructor(location: Pick<EtcdLocation, 'user' | 'password'>, authenticate: Authenticate) {
+    this.#location = location;
+    this.#authenticate = authenticate;
+  }
+
+  /** `undefined` without a user, or where the cluster has no use for one. */
+  async token(
+    endpoint: EtcdEndpoint,
+    what: string,
+    deadline: Deadline,
+  ): Promise<string | undefined> {
+    const { user: name, password = '' } = this.#location;
+    if (name === undefined) return undefined;
+    this.#token ??= this.#ask(endpoint, JSON.stringify({ name, password }), what, deadline);
+    const token = this.#token;
+    try {
+      return await token;
+    } catch (error) {
+      if (this.#token === token) this.#token = undefined;
+      throw error;
+    }
+  }
+
+  forget(): void {
+    this.#token = undefined;
+  }
+
+  async #ask(
+    endpoint: EtcdEndpoint,
+    body: string,
+    what: string,
+    deadline: Deadline,
+  ): Promise<string | undefined> {
+    try {
+      const raw = await this.#authenticate(endpoint, body, what, deadline);
+      return (raw as { token?: string }).token;
+    } catch (error) {
+      if (error instanceof AuthNotEnabled) return undefined;
+      // Nothing but the login was sent.
+      if (error instanceof NoAnswer) throw new NoAnswer(error.message, false);
+      throw error;
+    }
+  }
+}

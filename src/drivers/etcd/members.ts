@@ -1,0 +1,301 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import {
+  ClosedError,
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../errors/index.js';
+import { Emitter } from '../../events/index.js';
+import { elapsedMs, type Runtime } from '../../time/index.js';
+import type { Deadline } from './deadline.js';
+import {
+  type EtcdFailure,
+  failureError,
+  failureOf,
+  NoAnswer,
+  notEtcd,
+  TokenExpired,
+} from './errors.js';
+import { type Exchange, exchange, type Reply } from './exchange.js';
+import type { EtcdEndpoint, EtcdLocation } from './location.js';
+import { Login } from './login.js';
+import { versionWarning } from './versions.js';
+
+export interface EtcdEvents {
+  /** A connection broke or was given up. */
+  lost: undefined;
+  /** Something an operator should know of: an old version, revisions that went back. */
+  warning: { readonly message: string };
+}
+
+export interface MembersOptions {
+  /** What errors call the closed object. */
+  readonly what: string;
+  readonly location: EtcdLocation;
+  readonly runtime: Runtime;
+}
+
+interface CallParts {
+  readonly path: string;
+  readonly body: unknown;
+  readonly what: string;
+  readonly deadline: Deadline;
+  /** Whether a second execution changes nothing more: only then another member is asked after one that hangs. */
+  readonly isRepeatable: boolean;
+}
+
+const noTimeMs = 1;
+
+/**
+ * Speaks to a cluster's JSON gateway. A call asks one member after the other within its time: all of them if the request
+ * was surely not executed or may be executed twice, else the first that it reaches.
+ */
+export class Members {
+  readonly runtime: Runtime;
+  readonly events = new Emitter<EtcdEvents>();
+  readonly #what: string;
+  readonly #location: EtcdLocation;
+  readonly #agent: HttpAgent;
+  /** The members, the one to ask first in front. */
+  #order: EtcdEndpoint[];
+  /** Members whose connection has answered: what is sent over it then was not sent into the void. */
+  readonly #proven = new Set<EtcdEndpoint>();
+  /** Members that have answered since a connection to them was lost last. */
+  readonly #answering = new Set<EtcdEndpoint>();
+  readonly #warned = new Set<string>();
+  readonly #sockets = new Set<Socket>();
+  readonly #waitingCalls = new Set<(error: Error) => void>();
+  readonly #login: Login;
+  #isClosed = false;
+
+  constructor({ what, location, runtime }: MembersOptions) {
+    this.#what = what;
+    this.#location = location;
+    this.runtime = runtime;
+    this.#order = [...location.endpoints];
+    this.#login = new Login(location, (endpoint, body, what, deadline) =>
+      this.#authenticate(endpoint, body, what, deadline),
+    );
+    const { tls } = location;
+    const usual = { keepAlive: true, keepAliveMsecs: 10_000 };
+    this.#agent =
+      tls === undefined
+        ? new HttpAgent(usual)
+        : new HttpsAgent({
+            ...usual,
+            ca: tls.ca,
+            cert: tls.cert,
+            key: tls.key,
+            servername: tls.serverName,
+          });
+  }
+
+  get isTls(): boolean {
+    return this.#location.tls !== undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  throwIfClosed(): void {
+    if (this.#isClosed) throw new ClosedError(this.#what);
+  }
+
+  deadline(timeoutMs: number): Deadline {
+    return { from: this.runtime.now(), timeoutMs };
+  }
+
+  remainingMs({ from, timeoutMs }: Deadline): number {
+    return timeoutMs - elapsedMs(from, this.runtime.now());
+  }
+
+  /** The parts of a request that the caller keeps open by itself, such as a watch. Begins at the member asked first. */
+  async stream(path: string, body: string, deadline: Deadline): Promise<Exchange> {
+    this.throwIfClosed();
+    const endpoint = this.#order[0] as EtcdEndpoint;
+    const token = await this.#login.token(endpoint, 'a watch', deadline);
+    return this.#parts(endpoint, 'POST', path, body, token);
+  }
+
+  /** @throws TenureError, or an error of `errors.ts` that the caller has to expect. */
+  async call(parts: CallParts): Promise<unknown> {
+    this.throwIfClosed();
+    const endpoints = [...this.#order];
+    const failures: NoAnswer[] = [];
+    for (const [index, endpoint] of endpoints.entries()) {
+      const remainingMs = this.remainingMs(parts.deadline);
+      if (remainingMs < noTimeMs && index > 0) break;
+      const left = endpoints.length - index;
+      // What may not be repeated elsewhere gets more time, but not all: its caller may want to look what became of it.
+      const share = left === 1 ? 1 : parts.isRepeatable ? 1 / left : 1 / 2;
+      const attempt = this.deadline(Math.max(noTimeMs, remainingMs * share));
+      try {
+        return await this.#ask(endpoint, parts, attempt);
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        this.avoid(endpoint);
+        failures.push(error);
+        if (error.mayBeExecuted && !parts.isRepeatable) break;
+      }
+    }
+    throw this.#unanswered(parts.what, failures);
+  }
+
+  /** Calls under way end as unknown. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const closed = new NoAnswer('the client was closed', true);
+    for (const giveUp of [...this.#waitingCalls]) giveUp(closed);
+    for (const socket of this.#sockets) socket.destroy();
+    this.#agent.destroy();
+    this.events.removeAll();
+  }
+
+  /** What hung or broke is asked last from now on. */
+  avoid(endpoint: EtcdEndpoint): void {
+    this.#order = [...this.#order.filter((one) => one !== endpoint), endpoint];
+  }
+
+  async #ask(endpoint: EtcdEndpoint, parts: CallParts, deadline: Deadline): Promise<unknown> {
+    if (!this.#proven.has(endpoint)) await this.#prove(endpoint, deadline);
+    const { what } = parts;
+    for (let round = 0; ; round++) {
+      const token = await this.#login.token(endpoint, what, deadline);
+      const body = typeof parts.body === 'string' ? parts.body : JSON.stringify(parts.body);
+      const request = this.#parts(endpoint, 'POST', parts.path, body, token);
+      try {
+        return this.#parse(endpoint, await this.#send(request, deadline), what);
+      } catch (error) {
+        if (!(error instanceof TokenExpired)) throw error;
+        this.#login.forget();
+        if (round > 0) throw this.#refusedLogin(endpoint, what);
+      }
+    }
+  }
+
+  /** A first harmless request: whatever fails here, nothing of the caller's was sent. Tells the version, too. */
+  async #prove(endpoint: EtcdEndpoint, deadline: Deadline): Promise<void> {
+    const request = this.#parts(endpoint, 'GET', '/version', '', undefined);
+    let reply: Reply;
+    try {
+      reply = await this.#send(request, deadline);
+    } catch (error) {
+      if (error instanceof NoAnswer && !this.#isClosed) throw new NoAnswer(error.message, false);
+      throw error;
+    }
+    const { etcdserver: version } = parseJson(reply.text) as { etcdserver?: unknown };
+    if (typeof version !== 'string') throw notEtcd(addressOf(endpoint), reply.status);
+    this.#proven.add(endpoint);
+    this.noteAnswer(endpoint);
+    const warning = versionWarning(version, addressOf(endpoint));
+    if (warning !== undefined) this.warnOnce(warning);
+  }
+
+  async #authenticate(endpoint: EtcdEndpoint, body: string, what: string, deadline: Deadline) {
+    const request = this.#parts(endpoint, 'POST', '/v3/auth/authenticate', body, undefined);
+    return this.#parse(endpoint, await this.#send(request, deadline), what);
+  }
+
+  #refusedLogin(endpoint: EtcdEndpoint, what: string): StoreMisconfiguredError {
+    return new StoreMisconfiguredError(
+      `${addressOf(endpoint)} refused ${what}: it takes no token of a login that has just succeeded. Its members may disagree on --auth-token.`,
+    );
+  }
+
+  #parts(
+    endpoint: EtcdEndpoint,
+    method: Exchange['method'],
+    path: string,
+    body: string,
+    token: string | undefined,
+  ): Exchange {
+    return { endpoint, agent: this.#agent, isTls: this.isTls, method, path, body, token };
+  }
+
+  async #send(request: Exchange, deadline: Deadline): Promise<Reply> {
+    this.throwIfClosed();
+    const timeoutMs = Math.max(noTimeMs, this.remainingMs(deadline));
+    let giveUp: (error: Error) => void = () => {};
+    const closing = new Promise<never>((_, reject) => {
+      giveUp = reject;
+    });
+    this.#waitingCalls.add(giveUp);
+    const { endpoint } = request;
+    try {
+      const sending = exchange(this.runtime, request, timeoutMs, (socket) =>
+        this.noteSocket(endpoint, socket),
+      );
+      return await Promise.race([sending, closing]);
+    } catch (error) {
+      if (error instanceof NoAnswer) this.#noteLoss(endpoint);
+      throw error;
+    } finally {
+      this.#waitingCalls.delete(giveUp);
+    }
+  }
+
+  /** Follows a connection to its end. */
+  noteSocket(endpoint: EtcdEndpoint, socket: Socket, isLoss = () => true): void {
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      if (isLoss()) this.#noteLoss(endpoint);
+    });
+  }
+
+  noteAnswer(endpoint: EtcdEndpoint): void {
+    this.#answering.add(endpoint);
+  }
+
+  /** What a stream ended with. */
+  noteFailure(failure: EtcdFailure | undefined): void {
+    const isToken = failure && failureError(failure, '', '') instanceof TokenExpired;
+    if (isToken) this.#login.forget();
+  }
+
+  #noteLoss(endpoint: EtcdEndpoint): void {
+    // Once for all connections to a member that break together.
+    this.#proven.delete(endpoint);
+    if (!this.#answering.delete(endpoint) || this.#isClosed) return;
+    this.events.emit('lost', undefined);
+  }
+
+  #parse(endpoint: EtcdEndpoint, { status, text }: Reply, what: string): unknown {
+    const raw = parseJson(text);
+    if (typeof raw !== 'object' || raw === null) throw notEtcd(addressOf(endpoint), status);
+    const failure = failureOf(raw);
+    if (failure === undefined) return raw;
+    throw failureError(failure, addressOf(endpoint), what);
+  }
+
+  warnOnce(message: string): void {
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    this.events.emit('warning', { message });
+  }
+
+  #unanswered(what: string, failures: readonly NoAnswer[]) {
+    const why = failures.map(({ message }) => message).join('; ');
+    if (failures.some(({ mayBeExecuted }) => mayBeExecuted)) {
+      return new OutcomeUnknownError(`${what} has no answer: ${why}. It may have been executed.`);
+    }
+    return new UnreachableError(`${what} was not sent: ${why}.`);
+  }
+}
+
+export function addressOf({ host, port }: EtcdEndpoint): string {
+  return `${host}:${port}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
