@@ -62,7 +62,7 @@ describe('notifications behind a pooler', () => {
     const startedMs = performance.now();
     await owner.release('group/name', await owner.take('group/name'));
     await expect.poll(() => woken.at(-1), { interval: 5 }).toBe('group/name');
-    expect(performance.now() - startedMs).toBeLessThan(400);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(warnings).toEqual([]);
     await Promise.all([waiter.close(), owner.coordinator.close()]);
     await session.stop();

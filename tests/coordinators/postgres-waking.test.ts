@@ -64,7 +64,8 @@ describe('who waits for a name in PostgreSQL', () => {
     await expect
       .poll(() => calls.filter((heard) => heard.length > 0).length, { interval: 5 })
       .toBe(3);
-    expect(performance.now() - startedMs).toBeLessThan(400);
+    // Asking would take up to ten seconds.
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(calls.map((heard) => heard[0]?.position)).toEqual([0, 1, 2, undefined, undefined]);
     await expect.poll(() => told).toHaveLength(1);
     expect(told[0]).not.toContain(ann.wire.slice('ann:'.length));
@@ -81,10 +82,11 @@ describe('who waits for a name in PostgreSQL', () => {
       bob,
       (one) => one.name !== undefined && heard.push([one, performance.now() - takenMs]),
     );
-    await expect.poll(() => heard.length, { timeout: 3_000, interval: 5 }).toBe(1);
+    await expect.poll(() => heard.length, { timeout: 5_000, interval: 5 }).toBe(1);
     expect(heard[0]?.[0]).toEqual({ name: 'group/name', position: 0 });
     expect(heard[0]?.[1]).toBeGreaterThan(550);
-    expect(heard[0]?.[1]).toBeLessThan(1_000);
+    // Asking without a reason to would take up to ten seconds.
+    expect(heard[0]?.[1]).toBeLessThan(4_000);
   });
 
   it('is called, or is shown that the name is free, if it begins to wait during the release', async () => {
@@ -151,8 +153,7 @@ describe('who waits for a name in PostgreSQL', () => {
     await expect.poll(() => listeners('deaf')).toHaveLength(1);
     // Somebody who knows nothing of notifications.
     await fixture.sql("DELETE FROM tenure.leases WHERE namespace = 'deaf'");
-    expect(woken).not.toContain('group/name');
-    await expect.poll(() => woken, { timeout: 2_000 }).toContain('group/name');
+    await expect.poll(() => woken, { timeout: 5_000 }).toContain('group/name');
   });
 
   it('costs no connection and no question once nobody listens any more', async () => {

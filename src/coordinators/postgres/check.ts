@@ -11,6 +11,7 @@ export function leaseServerCheck(schema: string, quotedSchema: string): ServerCh
     text: `SELECT date_part('epoch', clock_timestamp()) * 1000 AS now, pg_is_in_recovery() AS standby,
       current_setting('default_transaction_read_only') AS read_only, current_setting('fsync') AS fsync,
       current_setting('full_page_writes') AS full_page_writes, current_setting('server_version_num')::int AS version,
+      current_setting('server_encoding') AS encoding,
       (SELECT max(v.version) FROM ${quotedSchema}.versions AS v WHERE v.part = 'leases')::int AS schema_version`,
     accept: (row) => {
       if (row.standby === true)
@@ -36,6 +37,10 @@ function warningsOf(row: Readonly<Record<string, unknown>>): string[] {
     warnings.push('fsync is off: a crash of the machine can forget leases and damage the database');
   if (row.full_page_writes === 'off')
     warnings.push('full_page_writes is off: a crash of the machine can damage the database');
+  if (row.encoding !== 'UTF8')
+    warnings.push(
+      `the database has the encoding ${row.encoding}: names and metadata that it cannot hold are refused; UTF8 holds all`,
+    );
   if (Number(row.version) < oldestVersion)
     warnings.push(
       `the server is PostgreSQL ${Math.floor(Number(row.version) / 10_000)}: tenure is tested with 15, and nothing before 14 was tried`,

@@ -1,4 +1,4 @@
-import { ClosedError, type TenureError } from '../../errors/index.js';
+import { ClosedError, StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { runCheck } from './check.js';
@@ -48,7 +48,9 @@ export class GuestLines implements Lines {
       this.#accept(await runCheck(line, check, runtime, deadlineMs));
       return line;
     } catch (error) {
-      line.abandon((error as TenureError).message);
+      // A server that was asked and is not fit has answered, so its connection is as it was.
+      if (error instanceof StoreMisconfiguredError) line.done();
+      else line.abandon((error as TenureError).message);
       throw error;
     }
   }

@@ -5,11 +5,12 @@ import {
   type TenureError,
   UnreachableError,
 } from '../../errors/index.js';
-import { Emitter, type Unsubscribe } from '../../events/index.js';
-import { Backoff, type Runtime, sleep, type Timer } from '../../time/index.js';
+import { Emitter, onAbort, type Unsubscribe } from '../../events/index.js';
+import { Backoff, type Runtime, sleep } from '../../time/index.js';
 import { runCheck } from './check.js';
 import { ServerClock } from './clock.js';
 import { classifyPostgresError } from './errors.js';
+import { LineQueue } from './line-queue.js';
 import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';
 import { PostgresLink } from './link.js';
 
@@ -25,12 +26,6 @@ export interface OwnLinesOptions {
 /** A connection that nobody has used for so long is closed, unless it is the only one. */
 const idleLimitMs = 30_000;
 
-interface Waiter {
-  readonly isUrgent: boolean;
-  take(line: OwnLine): void;
-  fail(error: TenureError): void;
-}
-
 /**
  * A few connections of our own to one server, opened as they are needed.
  *
@@ -45,7 +40,7 @@ export class OwnLines implements Lines {
   readonly #backoff: Backoff;
   readonly #open = new Set<OwnLine>();
   #idle: OwnLine[] = [];
-  #waiters: Waiter[] = [];
+  readonly #queue: LineQueue<OwnLine>;
   readonly #attempts = new Set<Promise<void>>();
   /** Why the last attempt to connect failed; `undefined` after a success. */
   #failure: TenureError | undefined;
@@ -55,6 +50,7 @@ export class OwnLines implements Lines {
   constructor(url: string, options: OwnLinesOptions) {
     this.#url = url;
     this.#options = options;
+    this.#queue = new LineQueue(options.runtime);
     this.#backoff = new Backoff(options.runtime, { firstMs: 50, limitMs: 1_000 });
     const { hostname, port } = new URL(url);
     this.address = `${hostname || 'localhost'}:${port || '5432'}`;
@@ -73,42 +69,17 @@ export class OwnLines implements Lines {
     if (idle !== undefined) return idle;
     const failure = this.#pointless();
     if (failure !== undefined) throw failure;
-    return await this.#wait(what, deadlineMs, isUrgent);
-  }
-
-  #wait(what: string, deadlineMs: number, isUrgent: boolean): Promise<Line> {
-    return new Promise((resolve, reject) => {
-      let timer: Timer | undefined;
-      const leave = () => {
-        timer?.cancel();
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
-      };
-      const waiter: Waiter = {
-        isUrgent,
-        take: (line) => {
-          leave();
-          resolve(line);
-        },
-        fail: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const late = () => waiter.fail(this.#unreachable(what));
-      const waitMs = Math.max(0, deadlineMs - this.#nowMs());
-      timer = this.#options.runtime.setTimer(waitMs, late);
-      const place = isUrgent ? this.#waiters.findIndex((other) => !other.isUrgent) : -1;
-      if (place < 0) this.#waiters.push(waiter);
-      else this.#waiters.splice(place, 0, waiter);
-      this.#openMore();
-    });
+    const waitMs = Math.max(0, deadlineMs - this.nowMs());
+    const line = this.#queue.wait(waitMs, isUrgent, () => this.#unreachable(what));
+    this.#openMore();
+    return await line;
   }
 
   /** Waiting does not help against a wrong password or a missing schema: whoever asks learns it at once. */
   #pointless(): TenureError | undefined {
     const failure = this.#failure;
     if (failure instanceof OptionError) return failure;
-    const isFresh = this.#nowMs() < this.#nextAttemptAtMs && this.#attempts.size === 0;
+    const isFresh = this.nowMs() < this.#nextAttemptAtMs && this.#attempts.size === 0;
     if (!(failure instanceof StoreMisconfiguredError) || !isFresh) return undefined;
     return new StoreMisconfiguredError(failure.message, failure.cause);
   }
@@ -124,12 +95,9 @@ export class OwnLines implements Lines {
   /** As many attempts as there is somebody to wait for one; after a failure one at a time. */
   #openMore(): void {
     const { maxConnections } = this.#options;
-    const limit = maxConnections + (this.#waiters.some(({ isUrgent }) => isUrgent) ? 1 : 0);
-    const wanted = this.#failure === undefined ? this.#waiters.length : 1;
-    while (
-      this.#attempts.size < Math.min(wanted, this.#waiters.length) &&
-      this.#open.size + this.#attempts.size < limit
-    )
+    const limit = maxConnections + (this.#queue.hasUrgent ? 1 : 0);
+    const wanted = Math.min(this.#failure === undefined ? limit : 1, this.#queue.length);
+    while (this.#attempts.size < wanted && this.#open.size + this.#attempts.size < limit)
       this.#startAttempt();
   }
 
@@ -145,10 +113,10 @@ export class OwnLines implements Lines {
   async #connect(): Promise<void> {
     const { signal } = this.#closing;
     const { runtime, connectTimeoutMs } = this.#options;
-    await sleep(runtime, Math.max(0, this.#nextAttemptAtMs - this.#nowMs()), signal);
+    await sleep(runtime, Math.max(0, this.#nextAttemptAtMs - this.nowMs()), signal);
     if (signal.aborted) return;
     try {
-      const deadlineMs = this.#nowMs() + connectTimeoutMs;
+      const deadlineMs = this.nowMs() + connectTimeoutMs;
       const link = await PostgresLink.open(this.#url, runtime, connectTimeoutMs, signal);
       await this.#accept(new OwnLine(link, this), deadlineMs);
     } catch (error) {
@@ -160,11 +128,14 @@ export class OwnLines implements Lines {
   async #accept(line: OwnLine, deadlineMs: number): Promise<void> {
     const { runtime, check } = this.#options;
     let warnings: readonly string[];
+    const stop = onAbort(this.#closing.signal, () => line.link.end('it was closed here'));
     try {
       warnings = await runCheck(line, check, runtime, deadlineMs);
     } catch (error) {
       line.link.end('the server was not accepted');
       throw error;
+    } finally {
+      stop();
     }
     if (!line.link.isAlive) throw new UnreachableError('the connection was lost at once');
     this.#failure = undefined;
@@ -182,26 +153,22 @@ export class OwnLines implements Lines {
 
   #failed(failure: TenureError): void {
     this.#failure = failure;
-    this.#nextAttemptAtMs = this.#nowMs() + this.#backoff.nextMs();
+    this.#nextAttemptAtMs = this.nowMs() + this.#backoff.nextMs();
     if (!(failure instanceof StoreMisconfiguredError || failure instanceof OptionError)) return;
-    for (const waiter of [...this.#waiters]) waiter.fail(failure);
+    this.#queue.failAll(failure);
   }
 
   /** @internal A line that is free again. */
   give(line: OwnLine): void {
     if (!line.link.isAlive) return;
-    const [waiter] = this.#waiters;
-    if (waiter !== undefined) {
-      waiter.take(line);
-      return;
-    }
-    line.idleSinceMs = this.#nowMs();
+    if (this.#queue.offer(line)) return;
+    line.idleSinceMs = this.nowMs();
     this.#idle.push(line);
     this.#closeIdle();
   }
 
   #closeIdle(): void {
-    const old = this.#idle.filter(({ idleSinceMs }) => idleSinceMs < this.#nowMs() - idleLimitMs);
+    const old = this.#idle.filter(({ idleSinceMs }) => idleSinceMs < this.nowMs() - idleLimitMs);
     for (const line of old.slice(0, this.#open.size - 1)) {
       this.#open.delete(line);
       this.#idle = this.#idle.filter((other) => other !== line);
@@ -225,17 +192,12 @@ export class OwnLines implements Lines {
 
   /** @internal */
   nowMs(): number {
-    return this.#nowMs();
-  }
-
-  #nowMs(): number {
     return this.#options.runtime.now().monotonicMs;
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const closed = new ClosedError(`the connection to ${this.address}`);
-    for (const waiter of [...this.#waiters]) waiter.fail(closed);
+    this.#queue.failAll(new ClosedError(`the connection to ${this.address}`));
     for (const line of [...this.#open]) line.link.end('it was closed here');
     await Promise.all(this.#attempts);
     this.#events.removeAll();

@@ -55,10 +55,10 @@ END`,
  * What somebody who listens would want to know, for those who hear no notifications.
  *
  * In: groups; digests of holders that wait.
- * Out: \`names\`: for each name of the groups that is not free \`[name, what stands there, ms until that ends]\`, where a
- * renewal changes nothing but the last. \`waits\`: for each name that one of the holders waits for \`[digest, name,
+ * Out: `names`: for each name of the groups that is not free `[name, what stands there, ms until that ends]`, where a
+ * renewal changes nothing but the last. `waits`: for each name that one of the holders waits for `[digest, name,
  * how often it was called to it, its place then, its place now among those who may have it or null, ms until that may
- * change]\`.
+ * change]`.
  */
 function news(schema: string): string {
   const endsIn = `date_part('epoch', CASE
@@ -106,7 +106,7 @@ const documentOf = (schema: string) =>
 
 /**
  * In: a name, a text in UTF-8, and the version that has to stand there (0: none).
- * Out: the version it has now; or what stands there instead, as \`read_document\` answers.
+ * Out: the version it has now; or what stands there instead, as `read_document` answers.
  */
 function writeDocument(schema: string): string {
   return operation(

@@ -30,7 +30,7 @@ export function sharedFunctions(schema: string): string {
      *
      * In: the Unix time in ms after which it must not happen.
      * Keeps true: what is answered as done survives a crash, whatever the role or the database has for
-     * \`synchronous_commit\`: raised to \`on\`, never lowered. \`remote_apply\` stays; \`remote_write\` does not, since a standby
+     * `synchronous_commit`: raised to `on`, never lowered. `remote_apply` stays; `remote_write` does not, since a standby
      * that crashes may forget what it has only written.
      * Keeps true: no wait for a lock outlasts the call. Both settings last until the transaction ends, so a pooler that
      * gives the session to somebody else passes on nothing.

@@ -107,5 +107,7 @@ CREATE TABLE ${schema}.documents (
   body bytea NOT NULL,
   PRIMARY KEY (namespace, name)
 );
+-- Compressing the largest one takes longer than writing it.
+ALTER TABLE ${schema}.documents ALTER COLUMN body SET STORAGE EXTERNAL;
 `;
 }
