@@ -10,7 +10,7 @@ import {
 import { postgresCoordinator } from '../../src/postgres.js';
 import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
-import { ann, bob, call, PostgresFixture, Speaker } from './postgres-fixture.js';
+import { ann, bob, call, eventually, PostgresFixture, Speaker } from './postgres-fixture.js';
 
 const fixture = new PostgresFixture();
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -88,11 +88,9 @@ describe('a client of the caller', () => {
       ttlMs: 5_000,
     } as const;
     await waiter.enroll([entry], call);
-    await expect.poll(() => woken.length).toBe(1);
+    await eventually(() => woken.length).toBe(1);
     await owner.release('group/name', term);
-    await expect
-      .poll(() => [woken.at(-1), calls.at(-1)], { timeout: 2_000 })
-      .toEqual(['group/name', 'group/name']);
+    await eventually(() => [woken.at(-1), calls.at(-1)]).toEqual(['group/name', 'group/name']);
   });
 
   it('loses the connection of a pool on which nothing was answered, and no other', async () => {
@@ -151,7 +149,7 @@ describe('connections of a coordinator', () => {
     const blocked = [1, 2, 3].map((number) =>
       one.coordinator.writeDocument(`document-${number}`, 'text', 0, call),
     );
-    await expect.poll(() => proxy.connectionCount).toBe(2);
+    await eventually(() => proxy.connectionCount).toBe(2);
     expect(await one.renew('name', term)).toBe('renewed');
     expect(proxy.connectionCount).toBe(3);
     await blocker.query('ROLLBACK');

@@ -4,7 +4,7 @@ import { OptionError, StaleTermError } from '../../src/errors/index.js';
 import type { FencingToken } from '../../src/fences/contract.js';
 import { LeaseEndedError } from '../../src/leases/index.js';
 import { type PostgresFence, postgresFence } from '../../src/postgres.js';
-import { ann, bob, call, operator, PostgresFixture } from './postgres-fixture.js';
+import { ann, bob, call, eventually, operator, PostgresFixture } from './postgres-fixture.js';
 
 const fixture = new PostgresFixture();
 let pool: pg.Pool;
@@ -58,7 +58,7 @@ describe('a fence beside the leases in one database', () => {
     const term = await fixture.speaker().take(name, { ttlMs: 100 });
     const token = { name, term, holder: ann };
     await fence.claim(token);
-    await expect.poll(() => fixture.speaker().read(name)).toBeUndefined();
+    await eventually(() => fixture.speaker().read(name)).toBeUndefined();
     await refusedAs(token, 'expired');
   });
 
@@ -97,7 +97,7 @@ describe('a fence beside the leases in one database', () => {
     const token = { name, term, holder: ann };
     let during: string[] = [];
     await fence.transaction(token, async (client) => {
-      await expect.poll(() => one.read(name)).toBeUndefined();
+      await eventually(() => one.read(name)).toBeUndefined();
       const tries = [
         await one.acquire(name, { holder: bob }),
         await one.acquire(name, { holder: bob }),
@@ -128,7 +128,7 @@ describe('a fence beside the leases in one database', () => {
       });
       const waiting =
         "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-      await expect.poll(() => fixture.sql(waiting)).toEqual([{ count: 1 }]);
+      await eventually(() => fixture.sql(waiting)).toEqual([{ count: 1 }]);
       await put(client);
       expect(isReleased).toBe(false);
     });

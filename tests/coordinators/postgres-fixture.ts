@@ -16,6 +16,14 @@ export const operator = { by: 'ops', reason: 'maintenance' };
 export const ann = Holder.create('ann', realRuntime);
 export const bob = Holder.create('bob', realRuntime);
 
+/** Expects of what a probe returns that it comes about, however busy the machine is. */
+export function eventually<Value>(
+  probe: () => Value | Promise<Value>,
+  options: { readonly interval?: number } = {},
+) {
+  return expect.poll(probe, { timeout: 10_000, ...options });
+}
+
 /** Runs statements on a connection of their own. */
 export async function runSql<Row extends pg.QueryResultRow>(
   url: string,

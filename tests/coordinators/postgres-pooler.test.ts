@@ -4,7 +4,7 @@ import { registerCoordinatorConformance } from '../../src/testing.js';
 import { concurrentCases } from '../support/concurrent-cases.js';
 import { type PostgresServer, startPostgres } from '../support/servers/index.js';
 import { type PgBouncer, startPgBouncer } from '../support/servers/pgbouncer.js';
-import { runSql, Speaker } from './postgres-fixture.js';
+import { eventually, runSql, Speaker } from './postgres-fixture.js';
 import { postgresTarget } from './postgres-target.js';
 
 let server: PostgresServer;
@@ -40,12 +40,12 @@ registerCoordinatorConformance(
 describe('notifications behind a pooler', () => {
   it('do not come through in transaction mode, which is said once; who waits is told by asking', async () => {
     const { waiter, owner, woken, warnings } = await watching(pooler.url, 'transaction');
-    await expect.poll(() => warnings, { timeout: 3_000 }).toHaveLength(1);
+    await eventually(() => warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/pooler in transaction mode.*every 500 ms/);
-    await expect.poll(() => woken).toEqual([undefined]);
+    await eventually(() => woken).toEqual([undefined]);
     await owner.release('group/name', await owner.take('group/name'));
     const term = await owner.take('group/name', { keepHistory: true });
-    await expect.poll(() => woken.at(-1), { timeout: 2_000 }).toBe('group/name');
+    await eventually(() => woken.at(-1)).toBe('group/name');
     await owner.release('group/name', term);
     const stop = waiter.watch('another', () => {});
     stop();
@@ -58,10 +58,10 @@ describe('notifications behind a pooler', () => {
   it('come through in session mode', async () => {
     const session = await startPgBouncer(server, { poolMode: 'session' });
     const { waiter, owner, woken, warnings } = await watching(session.url, 'session');
-    await expect.poll(() => woken.length, { timeout: 3_000 }).toBeGreaterThan(1);
+    await eventually(() => woken.length).toBeGreaterThan(1);
     const startedMs = performance.now();
     await owner.release('group/name', await owner.take('group/name'));
-    await expect.poll(() => woken.at(-1), { interval: 5 }).toBe('group/name');
+    await eventually(() => woken.at(-1), { interval: 5 }).toBe('group/name');
     expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(warnings).toEqual([]);
     await Promise.all([waiter.close(), owner.coordinator.close()]);

@@ -8,7 +8,7 @@ import {
   postgresSchemaSql,
 } from '../../src/postgres.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
-import { ann, call, runSql, Speaker } from './postgres-fixture.js';
+import { ann, call, eventually, runSql, Speaker } from './postgres-fixture.js';
 
 let database: FreshDatabase;
 const sql = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
@@ -52,9 +52,9 @@ describe('the schema of leases', () => {
     const coordinator = postgresCoordinator(database.url, { schema: 'later' });
     await expect(coordinator.read(['name'], call)).rejects.toBeInstanceOf(StoreMisconfiguredError);
     await migratePostgres(database.url, { schema: 'later' });
-    await expect
-      .poll(() => coordinator.read(['name'], call).catch(() => 'refused'))
-      .toEqual([undefined]);
+    await eventually(() => coordinator.read(['name'], call).catch(() => 'refused')).toEqual([
+      undefined,
+    ]);
     await coordinator.close();
   });
 
@@ -141,7 +141,7 @@ describe('the schema of leases', () => {
     const coordinators = places.map((place) => postgresCoordinator(database.url, place));
     const woken: (string | undefined)[] = [];
     coordinators[2]?.watch('group', (name) => woken.push(name));
-    await expect.poll(() => woken.length).toBeGreaterThan(0);
+    await eventually(() => woken.length).toBeGreaterThan(0);
     for (const coordinator of coordinators.slice(0, 2)) {
       const speaker = new Speaker(coordinator);
       const term = await speaker.take('group/name');

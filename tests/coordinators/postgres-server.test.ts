@@ -15,7 +15,7 @@ import {
   postgresCoordinator,
 } from '../../src/postgres.js';
 import { type PostgresServer, startPostgres } from '../support/servers/index.js';
-import { ann, bob, call, runSql, Speaker } from './postgres-fixture.js';
+import { ann, bob, call, eventually, runSql, Speaker } from './postgres-fixture.js';
 
 const hourMs = 60 * 60 * 1000;
 
@@ -60,16 +60,12 @@ async function withDefault(setting: string, value: string, body: () => Promise<v
 
 /** Until the server has answered this coordinator again. */
 async function reconnected({ coordinator }: Speaker): Promise<void> {
-  await expect
-    .poll(
-      () =>
-        coordinator.read(['any'], call).then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 10_000 },
-    )
-    .toBe(true);
+  await eventually(() =>
+    coordinator.read(['any'], call).then(
+      () => true,
+      () => false,
+    ),
+  ).toBe(true);
 }
 
 describe('a PostgreSQL server that crashes during a term', () => {
@@ -80,7 +76,7 @@ describe('a PostgreSQL server that crashes during a term', () => {
     holder.coordinator.onConnectionLost(() => lost.push('lost'));
     const term = await holder.take('crashed');
     await server.kill();
-    await expect.poll(() => lost.length).toBeGreaterThan(0);
+    await eventually(() => lost.length).toBeGreaterThan(0);
     const renewal = holder.coordinator.renew(
       [{ name: 'crashed', holder: ann, term, ttlMs: 60_000 }],
       {
@@ -258,7 +254,7 @@ describe('somebody who locks the tables', () => {
       expect(isExpected, String(outcome)).toBe(true);
       const waiting =
         "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-      await expect.poll(() => sql(waiting)).toEqual([{ count: 0 }]);
+      await eventually(() => sql(waiting)).toEqual([{ count: 0 }]);
     } finally {
       await release();
     }
@@ -283,11 +279,9 @@ describe("a server's clock that is set", () => {
     server.stepClock(-hourMs);
     expect(await one.acquire('ahead', { holder: bob })).toMatchObject({ outcome: 'held' });
     expect(repaired).toEqual(['ahead']);
-    await expect
-      .poll(() => one.acquire('ahead', { holder: bob }).then(({ outcome }) => outcome), {
-        timeout: 2_000,
-      })
-      .toBe('granted');
+    await eventually(() =>
+      one.acquire('ahead', { holder: bob }).then(({ outcome }) => outcome),
+    ).toBe('granted');
   });
 
   it('forward refuses no request that is in time by ours', async () => {
@@ -306,9 +300,9 @@ describe('a server that is not fit for leases', () => {
     const signal = join(server.dir, 'data', 'standby.signal');
     writeFileSync(signal, '');
     await server.restart();
-    const refused = expect
-      .poll(() => one.read('standby').catch((error) => error), { timeout: 10_000 })
-      .toBeInstanceOf(StoreMisconfiguredError);
+    const refused = eventually(() => one.read('standby').catch((error) => error)).toBeInstanceOf(
+      StoreMisconfiguredError,
+    );
     await refused;
     await expect(one.read('standby')).rejects.toThrow(/standby/);
     await sql('SELECT pg_promote(true, 10)');

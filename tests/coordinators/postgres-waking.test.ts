@@ -5,7 +5,7 @@ import { channelOf } from '../../src/coordinators/postgres/channel.js';
 import { PostgresListener } from '../../src/drivers/postgres/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
-import { ann, bob, call, PostgresFixture } from './postgres-fixture.js';
+import { ann, bob, call, eventually, PostgresFixture } from './postgres-fixture.js';
 
 const fixture = new PostgresFixture();
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -52,7 +52,7 @@ describe('who waits for a name in PostgreSQL', () => {
       waiter.onCalled(holder, (one) => one.name !== undefined && heard.push(one));
       await waiter.enroll([waitingFor('group/name', holder)], call);
     }
-    await expect.poll(() => listeners('release')).toHaveLength(5);
+    await eventually(() => listeners('release')).toHaveLength(5);
     const client = new pg.Client(fixture.url);
     const told: string[] = [];
     client.on('notification', ({ payload = '' }) => told.push(payload));
@@ -61,13 +61,13 @@ describe('who waits for a name in PostgreSQL', () => {
     await client.query(`LISTEN ${channelOf('tenure', 'release')}`);
     const startedMs = performance.now();
     await owner.release('group/name', term);
-    await expect
-      .poll(() => calls.filter((heard) => heard.length > 0).length, { interval: 5 })
-      .toBe(3);
+    await eventually(() => calls.filter((heard) => heard.length > 0).length, { interval: 5 }).toBe(
+      3,
+    );
     // Asking would take up to ten seconds.
     expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(calls.map((heard) => heard[0]?.position)).toEqual([0, 1, 2, undefined, undefined]);
-    await expect.poll(() => told).toHaveLength(1);
+    await eventually(() => told).toHaveLength(1);
     expect(told[0]).not.toContain(ann.wire.slice('ann:'.length));
   });
 
@@ -82,7 +82,7 @@ describe('who waits for a name in PostgreSQL', () => {
       bob,
       (one) => one.name !== undefined && heard.push([one, performance.now() - takenMs]),
     );
-    await expect.poll(() => heard.length, { timeout: 5_000, interval: 5 }).toBe(1);
+    await eventually(() => heard.length, { interval: 5 }).toBe(1);
     expect(heard[0]?.[0]).toEqual({ name: 'group/name', position: 0 });
     expect(heard[0]?.[1]).toBeGreaterThan(550);
     // Asking without a reason to would take up to ten seconds.
@@ -95,7 +95,7 @@ describe('who waits for a name in PostgreSQL', () => {
     const waiter = fixture.client({ namespace });
     const heard: Call[] = [];
     waiter.onCalled(bob, (one) => one.name !== undefined && heard.push(one));
-    await expect.poll(() => listeners(namespace)).toHaveLength(1);
+    await eventually(() => listeners(namespace)).toHaveLength(1);
     const session = new pg.Client(fixture.url);
     await session.connect();
     cleanups.push(() => session.end());
@@ -109,7 +109,7 @@ describe('who waits for a name in PostgreSQL', () => {
       [namespace, notAfterMs, ann.wire, first],
     );
     const enrolling = waiter.enroll([waitingFor('released-first', bob)], call);
-    await expect.poll(waitingSessions).toBe(1);
+    await eventually(waitingSessions).toBe(1);
     await session.query('COMMIT');
     expect((await enrolling)[0]?.current).toBeUndefined();
 
@@ -121,10 +121,10 @@ describe('who waits for a name in PostgreSQL', () => {
       [namespace, notAfterMs, bob.digest],
     );
     const releasing = owner.release('enrolled-first', second);
-    await expect.poll(waitingSessions).toBe(1);
+    await eventually(waitingSessions).toBe(1);
     await session.query('COMMIT');
     expect(await releasing).toBe('ended');
-    await expect.poll(() => heard).toContainEqual({ name: 'enrolled-first', position: 0 });
+    await eventually(() => heard).toContainEqual({ name: 'enrolled-first', position: 0 });
   });
 
   it('is told that anything may have happened after the connection that listens was lost', async () => {
@@ -132,16 +132,16 @@ describe('who waits for a name in PostgreSQL', () => {
     const waiter = fixture.client({ namespace: 'lost' }, url);
     const woken: (string | undefined)[] = [];
     waiter.watch('group', (name) => woken.push(name));
-    await expect.poll(() => listeners('lost')).toHaveLength(1);
-    await expect.poll(() => woken.length).toBeGreaterThan(0);
+    await eventually(() => listeners('lost')).toHaveLength(1);
+    await eventually(() => woken.length).toBeGreaterThan(0);
     const [before] = await listeners('lost');
     woken.length = 0;
     await fixture.sql('SELECT pg_terminate_backend($1)', [before?.pid]);
-    await expect.poll(() => listeners('lost')).not.toEqual([before]);
-    await expect.poll(() => woken).toContain(undefined);
+    await eventually(() => listeners('lost')).not.toEqual([before]);
+    await eventually(() => woken).toContain(undefined);
     const owner = fixture.speaker({ namespace: 'lost' });
     await owner.release('group/name', await owner.take('group/name'));
-    await expect.poll(() => woken).toContain('group/name');
+    await eventually(() => woken).toContain('group/name');
   });
 
   it('finds out by asking what no notification has told', async () => {
@@ -150,20 +150,20 @@ describe('who waits for a name in PostgreSQL', () => {
     const woken: (string | undefined)[] = [];
     await owner.take('group/name', { ttlMs: 800 });
     waiter.watch('group', (name) => woken.push(name));
-    await expect.poll(() => listeners('deaf')).toHaveLength(1);
+    await eventually(() => listeners('deaf')).toHaveLength(1);
     // Somebody who knows nothing of notifications.
     await fixture.sql("DELETE FROM tenure.leases WHERE namespace = 'deaf'");
-    await expect.poll(() => woken, { timeout: 5_000 }).toContain('group/name');
+    await eventually(() => woken).toContain('group/name');
   });
 
   it('costs no connection and no question once nobody listens any more', async () => {
     const { proxy, url } = await proxied();
     const waiter = fixture.client({ namespace: 'idle' }, url);
     const stops = [waiter.watch('group', () => {}), waiter.onCalled(bob, () => {})];
-    await expect.poll(() => listeners('idle')).toHaveLength(1);
-    await expect.poll(() => proxy.connectionCount).toBe(2);
+    await eventually(() => listeners('idle')).toHaveLength(1);
+    await eventually(() => proxy.connectionCount).toBe(2);
     for (const stop of stops) stop();
-    await expect.poll(() => proxy.connectionCount).toBe(1);
+    await eventually(() => proxy.connectionCount).toBe(1);
     expect(await listeners('idle')).toEqual([]);
   });
 });
@@ -187,15 +187,15 @@ describe('the connection that listens', () => {
       notify: () => Promise.reject(new Error('a server needs no trial')),
     });
     cleanups.push(() => listener.stop());
-    await expect.poll(() => events).toEqual(['listening']);
+    await eventually(() => events).toEqual(['listening']);
     // Half-open: nothing comes through, and nobody says so.
     proxy.up.swallow();
     proxy.down.swallow();
-    await expect.poll(() => events).toContain('deaf');
+    await eventually(() => events).toContain('deaf');
     proxy.heal();
-    await expect.poll(() => events.at(-1)).toBe('listening');
+    await eventually(() => events.at(-1)).toBe('listening');
     await fixture.sql("SELECT pg_notify('tenure_half_open', 'after')");
-    await expect.poll(() => events.at(-1)).toBe('after');
+    await eventually(() => events.at(-1)).toBe('after');
     await listener.stop();
     await fixture.sql("SELECT pg_notify('tenure_half_open', 'late')");
     expect(events.at(-1)).toBe('after');

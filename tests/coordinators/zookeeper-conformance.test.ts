@@ -10,7 +10,7 @@ import { caseChroot, caseLogin, zookeeperTarget } from './zookeeper-target.js';
 let server: ZooKeeperServer;
 
 beforeAll(async () => {
-  server = await startZooKeeper({ clock: true });
+  server = await startZooKeeper({ clock: true, smallestSessionMs: 350 });
   await giveRights(server);
 });
 afterAll(() => server?.stop());

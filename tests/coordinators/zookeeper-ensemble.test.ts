@@ -5,7 +5,7 @@ import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { startZooKeeperEnsemble, type ZooKeeperServer } from '../support/servers/index.js';
 import { call, eventually, limits, newNamespace } from './zookeeper-fixture.js';
 
-const ttlMs = 8_000;
+const ttlMs = 20_000;
 let members: ZooKeeperServer[] = [];
 const open: Member[] = [];
 

@@ -10,7 +10,7 @@ import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { ZooKeeperServer } from '../support/servers/index.js';
 
-const smallestTtlMs = 300;
+const smallestTtlMs = 350;
 const largestTtlMs = 60_000;
 /** The grain of the server's clock. */
 const settlingMs = 10;
@@ -71,8 +71,8 @@ export function hasMulti(bytes: Buffer): boolean {
 let namespaceCount = 0;
 
 class ZooKeeperSubject implements ConformanceSubject {
-  readonly ttlMs = 1_000;
-  readonly timeoutMs = 500;
+  readonly ttlMs = 1_200;
+  readonly timeoutMs = 600;
   readonly timerSlackMs = 60;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;

@@ -30,6 +30,7 @@ import {
   checkHolder,
   checkRenewals,
   checkTimeout,
+  checkWithdrawals,
   copies,
 } from '../requests.js';
 import type { Ledger } from '../rules/ledger.js';
@@ -154,6 +155,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
       { runtime, address, paths, clock, connectTimeoutMs },
       {
         begun: (session) => this.#calls.listenFor(session),
+        lost: () => this.#losses.emit('lost', undefined),
         expired: (session) => {
           this.#tended.forgetSession(session);
           this.#events.emit('expired', { ttlMs: session.ttlMs });
@@ -266,8 +268,19 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   }
 
   override async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
-    await super.withdraw(requests, call);
-    for (const { name, holder } of requests) this.#calls.leave(name, holder);
+    const checked = copies(checkWithdrawals(requests));
+    const timeoutMs = checkTimeout(call);
+    if (checked.length === 0) return this.throwIfClosed();
+    const scope = { names: checked.map(({ name }) => name) };
+    const execute = (ledger: Ledger) =>
+      checked.map(({ name, holder }) => ledger.candidates.withdraw(name, holder));
+    const step = { operation: 'withdraw', mode: 'write', scope, timeoutMs, execute } as const;
+    // Of the others nothing needs to be known.
+    const digests = new Map(checked.map(({ name, holder }) => [name, holder.digest]));
+    await this.#within('withdraw', timeoutMs, true, (one) =>
+      this.#steps.run(one, step, (name) => digests.get(name)),
+    );
+    for (const { name, holder } of checked) this.#calls.leave(name, holder);
   }
 
   override async readDocument(

@@ -49,7 +49,8 @@ export interface LoadedCandidate {
 }
 
 export interface LoadOptions {
-  readonly withCandidates?: boolean;
+  /** All of them; or that of one holder alone, by its digest. */
+  readonly withCandidates?: boolean | ((name: string) => string | undefined);
   /** Called once when the name's node is written, or its lease's node goes. */
   readonly watch?: (event: NodeEvent) => void;
 }
@@ -81,7 +82,7 @@ export class NameLoader {
     for (;;) {
       const [content, candidates] = await Promise.all([
         nodeOrNothing(call, connection, path, options.watch),
-        options.withCandidates === true ? this.#candidates(call, connection, name) : [],
+        this.#candidates(call, connection, name, options.withCandidates ?? false),
       ]);
       const state = content && decodeState(content.data, content.stat);
       if (content !== undefined && state?.isSwept === true) {
@@ -120,20 +121,35 @@ export class NameLoader {
     call: Pick<Call, 'ask'>,
     connection: ZooKeeperConnection,
     name: string,
+    which: boolean | ((name: string) => string | undefined),
   ): Promise<LoadedCandidate[]> {
+    if (which === false) return [];
+    const digest = which === true ? undefined : which(name);
+    const paths =
+      digest === undefined
+        ? await this.#candidatePaths(call, connection, name)
+        : [this.#paths.candidate(name, digest)];
+    const loaded = await Promise.all(
+      paths.map(async (path) => {
+        const node = await nodeOrNothing(call, connection, path);
+        return node && decodeCandidate(path, node);
+      }),
+    );
+    return loaded.filter((one) => one !== undefined);
+  }
+
+  async #candidatePaths(
+    call: Pick<Call, 'ask'>,
+    connection: ZooKeeperConnection,
+    name: string,
+  ): Promise<string[]> {
     const path = this.#paths.name(name);
     const children = await call
       .ask(connection, () => connection.getChildren(path))
       .catch(nothingWithoutNode);
-    const loaded = await Promise.all(
-      (children ?? [])
-        .filter((child) => this.#paths.isCandidate(child))
-        .map(async (child) => {
-          const node = await nodeOrNothing(call, connection, `${path}/${child}`);
-          return node && decodeCandidate(`${path}/${child}`, node);
-        }),
-    );
-    return loaded.filter((one) => one !== undefined);
+    return (children ?? [])
+      .filter((child) => this.#paths.isCandidate(child))
+      .map((child) => `${path}/${child}`);
   }
 }
 

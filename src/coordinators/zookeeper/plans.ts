@@ -143,6 +143,8 @@ export class Planner {
     const own = this.#sessions.owning(leaseNode.stat.ephemeralOwner);
     if (own !== undefined && own.ttlMs >= after.ttlMs) {
       const { ttlMs, metadata, holder, term } = after;
+      // Over its connection: what the ensemble hears there is what keeps the session.
+      draft.session = own;
       draft.operations.push({ kind: 'check', path: this.#paths.name(name), version: stat.version });
       draft.operations.push({ kind: 'set', path, data: encodeLease(after) });
       draft.tends.push({

@@ -9,7 +9,7 @@ import type { RenewRequest } from '../contract.js';
 import type { Call } from './call.js';
 import type { ZooKeeperPaths } from './paths.js';
 import type { ServerClock } from './server-clock.js';
-import type { Sessions } from './sessions.js';
+import type { LeaseSession, Sessions } from './sessions.js';
 import { encodeLease } from './state.js';
 import type { TendedNode, TendedNodes } from './tended.js';
 
@@ -32,6 +32,9 @@ const renewalsPerMulti = 128;
  * Renewals of what this process holds, as far as it knows: one transaction writes to the leases' own nodes, if the names'
  * nodes are as they were when they were granted. That nobody has revoked, released or replaced a lease is so checked in
  * the step itself, without reading anything.
+ *
+ * It goes over the connection of the session that the leases go with, and no other: only what the ensemble hears there
+ * keeps the session. A renewal over another connection could be answered at the very moment at which the session ends.
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
@@ -46,13 +49,10 @@ export class Renewals {
     const renewed = new Set<string>();
     if (renewals.length === 0) return renewed;
     const control = await call.connection(this.#options.sessions.control);
-    const bundles = Array.from(
-      { length: Math.ceil(renewals.length / renewalsPerMulti) },
-      (_, index) => renewals.slice(index * renewalsPerMulti, (index + 1) * renewalsPerMulti),
-    );
+    const guard = this.#options.sessions.guardOf(control);
     await Promise.all(
-      bundles.map(async (bundle) => {
-        if (!(await this.#commit(call, control, bundle))) return;
+      bundles(renewals).map(async (bundle) => {
+        if (!(await this.#commit(call, guard, bundle))) return;
         for (const { request } of bundle) renewed.add(request.name);
       }),
     );
@@ -71,16 +71,12 @@ export class Renewals {
     return isKnown ? { request, node } : undefined;
   }
 
-  async #commit(
-    call: Call,
-    control: ZooKeeperConnection,
-    bundle: readonly Renewal[],
-  ): Promise<boolean> {
+  async #commit(call: Call, guard: string, bundle: readonly Renewal[]): Promise<boolean> {
     const { sessions, paths, tended, clock } = this.#options;
+    const [{ node: first }] = bundle as [Renewal];
+    const connection = await call.connection(first.session.link);
     const before = bundle.map(({ node }) => node.modifiedZxid);
-    const operations: NodeOperation[] = [
-      { kind: 'set', path: sessions.guardOf(control), data: Buffer.alloc(0) },
-    ];
+    const operations: NodeOperation[] = [{ kind: 'set', path: guard, data: Buffer.alloc(0) }];
     for (const { request, node } of bundle) {
       const { name, ttlMs, metadata = node.metadata } = request;
       operations.push(versionCheck(paths.name(name), node.nameVersion));
@@ -89,19 +85,19 @@ export class Renewals {
       node.modifiedZxid = undefined;
     }
     try {
-      const [first] = await call.write(control, () => control.multi(operations));
-      if (first?.stat !== undefined) clock.learn(first.stat.modifiedAtMs);
+      const [guarded] = await call.write(connection, () => connection.multi(operations));
+      if (guarded?.stat !== undefined) clock.learn(guarded.stat.modifiedAtMs);
       for (const { request, node } of bundle) {
         if (request.metadata !== undefined) node.metadata = request.metadata;
-        tended.renewed(node, request.ttlMs, first?.stat?.modifiedZxid);
+        tended.renewed(node, request.ttlMs, guarded?.stat?.modifiedZxid);
       }
       return true;
     } catch (error) {
       if (isZooKeeperError(error, errorCode.sessionExpired, errorCode.sessionMoved))
-        return loseConnection(control, error as Error);
+        return loseConnection(connection, error as Error);
       if (!isZooKeeperError(error, errorCode.badVersion, errorCode.noNode)) throw error;
       if ((error as { failedIndex?: number }).failedIndex === 0)
-        return loseConnection(control, error as Error);
+        return loseConnection(sessions.control.connection, error as Error);
       for (const [index, { node }] of bundle.entries()) node.modifiedZxid = before[index];
       return false;
     }
@@ -112,7 +108,23 @@ function versionCheck(path: string, version: number | undefined): NodeOperation 
   return version === undefined ? { kind: 'check', path } : { kind: 'check', path, version };
 }
 
-function loseConnection(control: ZooKeeperConnection, { message }: Error): never {
-  control.destroy(message);
+/** Renewals of one session, and as many as fit into one packet. */
+function bundles(renewals: readonly Renewal[]): Renewal[][] {
+  const bySession = new Map<LeaseSession, Renewal[]>();
+  for (const renewal of renewals) {
+    const { session } = renewal.node;
+    const all = bySession.get(session) ?? [];
+    all.push(renewal);
+    bySession.set(session, all);
+  }
+  return [...bySession.values()].flatMap((all) =>
+    Array.from({ length: Math.ceil(all.length / renewalsPerMulti) }, (_, index) =>
+      all.slice(index * renewalsPerMulti, (index + 1) * renewalsPerMulti),
+    ),
+  );
+}
+
+function loseConnection(connection: ZooKeeperConnection | undefined, { message }: Error): never {
+  connection?.destroy(message);
   throw new ConnectionLostError(message);
 }

@@ -25,6 +25,8 @@ export interface SessionsOptions {
 export interface SessionsListener {
   /** There is a connection to it, and its node is there. */
   begun(session: LeaseSession): void;
+  /** Its connection is lost; it goes on over another one, if that is in time. */
+  lost(session: LeaseSession): void;
   /** The ensemble has ended it. */
   expired(session: LeaseSession): void;
 }
@@ -43,12 +45,13 @@ export interface LeaseSession {
 /**
  * The sessions of one coordinator.
  *
- * The *control* session has the smallest time-out that the ensemble grants, carries all reads and most writes, and is
- * thrown away with its connection. Every write of ours has its node, the *guard*, as a condition: once the guard is gone,
+ * The *control* session has the smallest time-out that the ensemble grants, carries all reads, and the writes that neither
+ * make nor renew a lease. It is thrown away with its connection. Every write of ours has its node, the *guard*, as a condition: once the guard is gone,
  * nothing that is still on its way can happen any more, over whatever connection. It goes by itself within that time-out
  * of a connection that hangs, and is deleted as soon as there is another.
  *
- * The *lease sessions* have the ttl as their time-out, and go on over new connections.
+ * The *lease sessions* have the ttl as their time-out, and go on over new connections. What grants or renews a lease is
+ * sent over its session's own connection, so that an answer proves that the session was alive when it was executed.
  */
 export class Sessions {
   readonly control: Link;
@@ -91,6 +94,7 @@ export class Sessions {
       this.#listener.expired(session);
     });
     link.on('ready', () => this.#listener.begun(session));
+    link.on('lost', () => this.#listener.lost(session));
     return session;
   }
 

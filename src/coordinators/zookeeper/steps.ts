@@ -86,13 +86,18 @@ export class Steps {
     return term === undefined ? result : { outcome: 'granted', term };
   }
 
-  async run<Answer>(call: Call, step: LedgerStep<Answer>): Promise<StepOutcome<Answer>> {
+  /** @param digestOf whose entries of a name are looked at; default: those of all, where it is about candidates. */
+  async run<Answer>(
+    call: Call,
+    step: LedgerStep<Answer>,
+    digestOf?: (name: string) => string | undefined,
+  ): Promise<StepOutcome<Answer>> {
     const isBatch = batchOperations.includes(step.operation);
     const settled = new Map<number, unknown>();
     const altered = new Set<string>();
     const vacated = new Set<string>();
     for (;;) {
-      const round = await this.#read(call, step);
+      const round = await this.#read(call, step, digestOf);
       const { nowMs, control } = round;
       const ledger = ledgerOf(round);
       const answer = step.execute(ledger, nowMs);
@@ -116,13 +121,17 @@ export class Steps {
     }
   }
 
-  async #read(call: Call, { scope, operation }: LedgerStep<unknown>): Promise<Round> {
+  async #read(
+    call: Call,
+    { scope, operation }: LedgerStep<unknown>,
+    digestOf: ((name: string) => string | undefined) | undefined,
+  ): Promise<Round> {
     const { sessions, clock } = this.#options;
     const control = await call.connection(sessions.control);
     // Not awaited first: requests of one connection are executed in their order.
     const barrier = this.#barrier(call, control);
     const terms = this.#readTerms(call, control);
-    const withCandidates = candidateOperations.includes(operation);
+    const withCandidates = digestOf ?? candidateOperations.includes(operation);
     const load = async () => {
       const names =
         'names' in scope ? scope.names : await this.#namesIn(call, control, scope.group);

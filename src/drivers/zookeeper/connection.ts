@@ -261,16 +261,11 @@ export class ZooKeeperConnection {
   /** Ends the session, and with it its ephemeral nodes, as far as the server can be reached; then the connection. */
   endSession(): void {
     if (this.#closedBecause !== undefined) return;
-    this.#socket.write(
-      new JuteWriter()
-        .int(this.#xid++)
-        .int(opCode.closeSession)
-        .packet(),
-    );
-    this.#close('it was closed here', () => this.#socket.end());
-    // Whoever never closes the other half would keep it open.
-    this.#socket.once('end', () => this.#socket.destroy());
-    this.#socket.unref();
+    const packet = new JuteWriter().int(this.#xid).int(opCode.closeSession).packet();
+    this.#close('it was closed here', () => {
+      this.#socket.write(packet);
+      this.#socket.destroySoon();
+    });
   }
 
   /** Ends the connection; the session lives on for its time-out. */
