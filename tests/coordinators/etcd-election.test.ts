@@ -174,7 +174,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
 
   it('many that wait for many names are passed over in one call', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `many/${index}`);
-    const waiters = ['ann', 'bob', 'cid'].map((id) => actor(id));
+    const waiters = ['ann', 'bob', 'cid', 'eve', 'fay'].map((id) => actor(id));
     for (const { client, holder } of waiters) {
       const entry = { holder, standing: 'waiting', preference: 0, ttlMs: 20_000 } as const;
       await client.enroll(

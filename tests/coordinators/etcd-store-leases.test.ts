@@ -144,6 +144,28 @@ describe.concurrent('the store leases of a coordinator', () => {
     expect(await ann.renew('moved', term)).toBe('renewed');
   });
 
+  it('an acquisition whose answer is lost is looked for at another member, and found by its attempt', async () => {
+    const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
+    const direct = cluster.url.replace('etcd://', '');
+    const ann = actor('ann', `etcd://127.0.0.1:${proxy.port},${direct}`);
+    await ann.client.read(['found'], call);
+    let isLosing = false;
+    proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => {
+        if (bytes.includes('request_put')) isLosing = true;
+        return 'none';
+      },
+    });
+    proxy.down.set({ kind: 'judge', fateOf: () => (isLosing ? 'swallow' : 'none') });
+    const term = await ann.take('found');
+    expect(isLosing).toBe(true);
+    expect((await leasesOf('found/')).length).toBe(1);
+    expect((await ann.held('found')).term).toBe(term);
+    await ann.client.close();
+    await proxy.stop();
+  });
+
   it('an acquisition whose answer is lost and that nobody undoes ends in its time', async () => {
     const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
     const ann = actor('ann', `etcd://127.0.0.1:${proxy.port}`);

@@ -48,7 +48,7 @@ describe.concurrent('etcd and its operators', () => {
       await ann.release('name', await ann.take('name'));
       const snapshot = join(cluster.dir, 'snapshot.db');
       await cluster.etcdctl('snapshot', 'save', snapshot);
-      for (let round = 0; round < 10; round++) await cluster.etcdctl('put', 'other', `${round}`);
+      for (let round = 0; round < 60; round++) await ann.release('name', await ann.take('name'));
       const seen = await ann.take('name');
       await cluster.restore(snapshot);
       await until('an answer', 5_000, () =>
@@ -69,7 +69,7 @@ describe.concurrent('etcd and its operators', () => {
       await ann.release('name', healed);
       // What was asked to be watched lay in the future of the snapshot.
       wakes.length = 0;
-      await until('a wake', 5_000, async () => {
+      await until('a wake', 1_500, async () => {
         await ann.release('name', await ann.take('name'));
         return wakes.includes('name');
       });

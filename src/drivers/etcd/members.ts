@@ -187,7 +187,8 @@ export class Members {
       if (error instanceof NoAnswer && !this.#isClosed) throw new NoAnswer(error.message, false);
       throw error;
     }
-    const { etcdserver: version } = parseJson(reply.text) as { etcdserver?: unknown };
+    const answer = parseJson(reply.text) as { etcdserver?: unknown } | undefined | null;
+    const version = answer?.etcdserver;
     if (typeof version !== 'string') throw notEtcd(addressOf(endpoint), reply.status);
     this.#proven.add(endpoint);
     this.noteAnswer(endpoint);
