@@ -2,8 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres, postgresCoordinator } from '../../src/postgres.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
 import { concurrentCases } from '../support/concurrent-cases.js';
-import { type PostgresServer, startPostgres } from '../support/servers/index.js';
-import { type PgBouncer, startPgBouncer } from '../support/servers/pgbouncer.js';
+import {
+  type PgBouncer,
+  type PostgresServer,
+  startPgBouncer,
+  startPostgres,
+} from '../support/servers/index.js';
 import { eventually, runSql, Speaker } from './postgres-fixture.js';
 import { postgresTarget } from './postgres-target.js';
 
