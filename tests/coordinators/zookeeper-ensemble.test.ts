@@ -68,7 +68,7 @@ async function leader(): Promise<ZooKeeperServer> {
 }
 
 beforeAll(async () => {
-  members = await startZooKeeperEnsemble();
+  members = await startZooKeeperEnsemble({ smallestSessionMs: limits.smallestTtlMs });
 }, 60_000);
 afterAll(async () => {
   await Promise.all(members.map((member) => member.stop()));

@@ -10,7 +10,7 @@ import { FaultProxy } from '../support/proxy.js';
 import type { ZooKeeperServer } from '../support/servers/index.js';
 
 export const call = { timeoutMs: 2_000 };
-export const limits = { smallestTtlMs: 300, largestTtlMs: 60_000 };
+export const limits = { smallestTtlMs: 600, largestTtlMs: 60_000 };
 
 let count = 0;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import zookeeper from 'node-zookeeper-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decodeState } from '../../src/coordinators/zookeeper/state.js';
-import { StoreMisconfiguredError } from '../../src/index.js';
+import { type Call, StoreMisconfiguredError } from '../../src/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { FaultProxy } from '../support/proxy.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
@@ -17,7 +17,7 @@ import {
 } from './zookeeper-fixture.js';
 import { asOperator, hasMulti } from './zookeeper-target.js';
 
-const ttlMs = 600;
+const ttlMs = 700;
 const longTtlMs = 20_000;
 const name = 'jobs/nightly';
 
@@ -25,7 +25,7 @@ let server: ZooKeeperServer;
 const open: { stop(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  server = await startZooKeeper({ clock: true });
+  server = await startZooKeeper({ clock: true, smallestSessionMs: limits.smallestTtlMs });
 });
 afterAll(() => server?.stop());
 afterEach(async () => {
@@ -262,14 +262,14 @@ describe('waiting', () => {
   it('is not in vain when the session of the holder ends: the first who wait are called, with nobody polling', async () => {
     const [job, ann, bob] = [newName(), await start('ann'), await start('bob')];
     await ann.take(job, ttlMs);
-    const calls: unknown[] = [];
+    const calls: Call[] = [];
     bob.client.onCalled(bob.holder, (told) => calls.push(told));
     const entry = { name: job, holder: bob.holder, standing: 'waiting', preference: 0 } as const;
     await bob.client.enroll([{ ...entry, ttlMs: longTtlMs }], call);
     await pause(100);
     await ann.vanish();
-    await eventually('a call', () => calls.length > 0);
-    expect(calls).toEqual([{ name: job, position: 0 }]);
+    await eventually('a call', () => calls.some((told) => told.name === job));
+    expect(calls).toContainEqual({ name: job, position: 0 });
   });
 
   it('costs one watch each: however many wait, three watch the name, and the others the one before them', async () => {
@@ -323,6 +323,8 @@ describe('a server', () => {
     const term = await ann.take(job, longTtlMs);
     server.freeze();
     try {
+      // A signal takes a moment to stop every thread.
+      await pause(100);
       const startedMs = performance.now();
       const renewal = ann.client.renew(
         [{ name: job, holder: ann.holder, term, ttlMs: longTtlMs }],
@@ -472,7 +474,9 @@ describe('a client library', () => {
   it('calls a session connected that the server has ended long ago; ours has noticed by then', async () => {
     const proxy = await FaultProxy.start(server.port);
     open.push(proxy);
-    const library = zookeeper.createClient(`127.0.0.1:${proxy.port}`, { sessionTimeout: 400 });
+    const library = zookeeper.createClient(`127.0.0.1:${proxy.port}`, {
+      sessionTimeout: limits.smallestTtlMs,
+    });
     library.connect();
     await once(library, 'connected');
     const ann = await start('ann');
@@ -487,8 +491,7 @@ describe('a client library', () => {
       await down.caught();
       up.swallow();
     }
-    // Twice the session's time-out.
-    await pause(800);
+    await pause(limits.smallestTtlMs * 2);
     expect(library.getState()).toBe(zookeeper.State.SYNC_CONNECTED);
     expect(isLost).toBe(true);
     await proxy.stop();
@@ -518,6 +521,8 @@ function countRequests(proxy: FaultProxy): { count: number } {
 /** As somebody who has stolen the session: takes it over from elsewhere, and ends it. */
 async function endFromOutside(process: Process, sessionMs: number): Promise<void> {
   const ticket = process.tickets.find(({ timeoutMs }) => timeoutMs === sessionMs);
+  // Or its owner would take it back at once.
+  process.proxy.refuse(true);
   const thief = zookeeper.createClient(`127.0.0.1:${server.port}`, {
     sessionTimeout: sessionMs,
     ...({ sessionId: ticket?.id, sessionPassword: ticket?.password } as object),
@@ -527,4 +532,5 @@ async function endFromOutside(process: Process, sessionMs: number): Promise<void
   expect(thief.getSessionId()).toEqual(ticket?.id);
   thief.close();
   await once(thief, 'disconnected');
+  process.proxy.refuse(false);
 }
