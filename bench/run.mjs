@@ -1,4 +1,7 @@
-/** `npm run bench [-- NAME ...]`: runs the benchmarks on a Redis of their own and prints what they measured. */
+/**
+ * `npm run bench [-- NAME ...]`: runs the benchmarks on a Redis of their own and prints what they measured;
+ * `-- [NAME ...] --stores etcd,postgres`: those that every store has, on servers of these stores.
+ */
 import { register } from 'node:module';
 
 register('../tests/support/typescript-hooks.mjs', import.meta.url);

@@ -5,7 +5,7 @@ import { root } from '../../scripts/bootstrap.mjs';
 import { knownStores } from '../../scripts/stores.mjs';
 
 const page = readFileSync(join(root, 'docs/guarantees.md'), 'utf8');
-const named = [...page.matchAll(/`((?:coordinators|elections)\/[\w/-]+)`/g)].map(
+const named = [...page.matchAll(/`((?:coordinators|elections|drivers)\/[\w/-]+)`/g)].map(
   ([, file = '']) => file,
 );
 
