@@ -1,5 +1,5 @@
 import type { ScriptCall } from '../../drivers/redis/index.js';
-import { OutcomeUnknownError, type TenureError } from '../../errors/index.js';
+import { OutcomeUnknownError, type TenureError, UnreachableError } from '../../errors/index.js';
 import { Backoff, sleep } from '../../time/index.js';
 import type { AcquireRequest, AcquireResult } from '../contract.js';
 import { historyLifeMs } from '../history.js';
@@ -122,6 +122,7 @@ class Acquisition {
       const roundAtMs = this.#quorum.nowMs();
       const failure = await this.#round(open, round % firstPatienceCount !== 0);
       if (this.#results.size === this.#requests.length) return;
+      if (failure !== undefined && !mayPass(failure)) return this.#giveUp(failure);
       const tookMs = this.#quorum.nowMs() - roundAtMs;
       const pauseMs = this.#pauseAfter(tookMs);
       const neededMs = pauseMs + Math.max(shortestRoundMs, tookMs * roundsToSpare);
@@ -401,4 +402,9 @@ class Acquisition {
       waiting.abort();
     }
   }
+}
+
+/** What was refused is refused the next moment, too. */
+function mayPass(failure: TenureError): boolean {
+  return failure instanceof UnreachableError || failure instanceof OutcomeUnknownError;
 }
