@@ -37,7 +37,7 @@ async function proxied(): Promise<{ readonly proxy: FaultProxy; readonly url: st
 describe('a client of the caller', () => {
   it('is a pool: it serves all operations, and is left open', async () => {
     const pool = openPool();
-    const one = new Speaker(postgresCoordinator(pool as never, { namespace: 'pool' }));
+    const one = new Speaker(postgresCoordinator(pool, { namespace: 'pool' }));
     const term = await one.take('name', { keepHistory: true });
     expect(await one.acquire('name', { holder: bob })).toMatchObject({ outcome: 'held' });
     expect(await one.renew('name', term)).toBe('renewed');
@@ -63,7 +63,7 @@ describe('a client of the caller', () => {
     cleanups.push(() => client.end());
     const wrapped = { query: (text: string, values?: unknown[]) => client.query(text, values) };
     for (const source of [client, wrapped]) {
-      const one = new Speaker(postgresCoordinator(source as never, { namespace: 'client' }));
+      const one = new Speaker(postgresCoordinator(source, { namespace: 'client' }));
       const term = await one.take('name');
       expect(await one.release('name', term)).toBe('ended');
       await one.coordinator.close();
@@ -73,7 +73,7 @@ describe('a client of the caller', () => {
 
   it('is told by asking that a name is free, whoever freed it', async () => {
     const pool = openPool();
-    const waiter = fixture.client({ namespace: 'asks' }, pool as never);
+    const waiter = fixture.client({ namespace: 'asks' }, pool);
     const owner = fixture.speaker({ namespace: 'asks' });
     const term = await owner.take('group/name');
     const woken: (string | undefined)[] = [];
@@ -96,7 +96,7 @@ describe('a client of the caller', () => {
   it('loses the connection of a pool on which nothing was answered, and no other', async () => {
     const { proxy, url } = await proxied();
     const pool = openPool(url);
-    const one = new Speaker(fixture.client({ namespace: 'hung' }, pool as never));
+    const one = new Speaker(fixture.client({ namespace: 'hung' }, pool));
     const lost: string[] = [];
     one.coordinator.onConnectionLost(() => lost.push('lost'));
     await one.take('warm');
@@ -115,7 +115,7 @@ describe('a client of the caller', () => {
   it('may be in use by others: a call settles within its timeout, and was not sent', async () => {
     const pool = openPool(fixture.url, 1);
     const taken = await pool.connect();
-    const one = fixture.client({ namespace: 'busy' }, pool as never);
+    const one = fixture.client({ namespace: 'busy' }, pool);
     const waiting = one.read(['name'], { timeoutMs: 100 });
     await expect(waiting).rejects.toBeInstanceOf(UnreachableError);
     taken.release();
@@ -191,7 +191,7 @@ describe('connections of a coordinator', () => {
     });
     await other.coordinator.close();
     const pool = openPool();
-    expect(fixture.client({}, pool as never).recipe).toBeUndefined();
+    expect(fixture.client({}, pool).recipe).toBeUndefined();
   });
 
   it('use the clock they are given', async () => {

@@ -13,7 +13,7 @@ let nameCount = 0;
 
 beforeAll(async () => {
   pool = new pg.Pool({ connectionString: fixture.url });
-  fence = postgresFence(pool as never, { leases: {} });
+  fence = postgresFence(pool, { leases: {} });
   await fence.migrate();
   await pool.query('CREATE TABLE public.data (key text PRIMARY KEY, value text)');
 });
@@ -82,7 +82,7 @@ describe('a fence beside the leases in one database', () => {
     const name = newName();
     const one = fixture.speaker();
     const term = await one.take(name);
-    await postgresFence(pool as never).claim({ name, term: term + 5, holder: bob });
+    await postgresFence(pool).claim({ name, term: term + 5, holder: bob });
     const writing = fence.transaction(
       { name, term, holder: ann },
       async (client) => void (await put(client)),
@@ -143,7 +143,7 @@ describe('a fence beside the leases in one database', () => {
       await client.query('BEGIN');
       await put(client);
       await expect(
-        fence.check(client as never, { name, term, holder: bob }),
+        fence.check(client, { name, term, holder: bob }),
       ).rejects.toBeInstanceOf(LeaseEndedError);
       await client.query('COMMIT');
       expect(await rowCount()).toBe(0);
@@ -153,15 +153,15 @@ describe('a fence beside the leases in one database', () => {
   });
 
   it('looks where it is told to', async () => {
-    const elsewhere = postgresFence(pool as never, { leases: { namespace: 'elsewhere' } });
+    const elsewhere = postgresFence(pool, { leases: { namespace: 'elsewhere' } });
     const name = newName();
     const token = { name, term: await fixture.speaker().take(name), holder: ann };
     await expect(elsewhere.claim(token)).rejects.toMatchObject({ reason: 'vanished' });
     const there = { ...token, term: await fixture.speaker({ namespace: 'elsewhere' }).take(name) };
     await elsewhere.claim(there);
     for (const leases of [{ schema: 'a"b' }, { namespace: '' }, null])
-      expect(() => postgresFence(pool as never, { leases: leases as never })).toThrow(OptionError);
-    const missing = postgresFence(pool as never, { leases: { schema: 'missing' } });
+      expect(() => postgresFence(pool, { leases: leases as never })).toThrow(OptionError);
+    const missing = postgresFence(pool, { leases: { schema: 'missing' } });
     await expect(missing.claim(token)).rejects.toThrow(/run migrate|does not exist/);
   });
 });

@@ -24,8 +24,8 @@ export const impossibleInCluster = {
 export function sentinelPlace(set: RedisSentinels): RedisPlace {
   const killed: RedisServer[] = [];
   return {
-    ttlMs: 1_200,
-    ports: set.servers.map(({ port }) => port),
+    ttlMs: 1_500,
+    portsOf: () => set.servers.map(({ port }) => port),
     urlFor: () => set.url,
     options: {},
     admin: () =>
@@ -55,8 +55,9 @@ export function sentinelPlace(set: RedisSentinels): RedisPlace {
 export function clusterPlace(cluster: RedisCluster): RedisPlace {
   const killed: RedisServer[] = [];
   return {
-    ttlMs: 1_200,
-    ports: cluster.servers.map(({ port }) => port),
+    ttlMs: 2_000,
+    // The others are only asked who owns the slot.
+    portsOf: (key) => cluster.familyOf(key).map(({ port }) => port),
     urlFor: () => cluster.url,
     options: {},
     admin: () => new Cluster(cluster.servers.map(({ port }) => ({ host: '127.0.0.1', port }))),

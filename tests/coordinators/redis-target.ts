@@ -21,9 +21,9 @@ import type { RedisServer } from '../support/servers/index.js';
 export interface RedisPlace {
   /** Long against what connecting takes there. */
   readonly ttlMs: number;
-  /** Where clients connect; each connection gets a proxy of its own in front of it. */
-  readonly ports: readonly number[];
-  /** The URL of a client whose proxies listen there, in the order of `ports`. */
+  /** Where the requests of a namespace with this key may go; each client gets proxies of its own in front of these. */
+  portsOf(key: string): readonly number[];
+  /** The URL of a client whose proxies listen there, in the order of `portsOf`. */
   urlFor(proxyPorts: readonly number[]): string;
   readonly options: Pick<RedisCoordinatorOptions, 'replicas' | 'sentinelPassword'>;
   admin(): Redis | Cluster;
@@ -134,7 +134,7 @@ class Pool {
 export function singlePlace(server: RedisServer, login = ''): RedisPlace {
   return {
     ttlMs: 1_000,
-    ports: [server.port],
+    portsOf: () => [server.port],
     urlFor: ([port]) => `redis://${login}127.0.0.1:${port}`,
     options: {},
     admin: () => new Redis(server.url),
@@ -186,7 +186,7 @@ class RedisSubject implements ConformanceSubject {
   }
 
   async connect(): Promise<Coordinator> {
-    const { ports } = this.#place;
+    const ports = this.#place.portsOf(this.#keys.term);
     const proxies = await Promise.all(ports.map((port) => FaultProxy.start(port)));
     const proxyPorts = proxies.map(({ port }) => port);
     const seen = ports.map((port, index) => [

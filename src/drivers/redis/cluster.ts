@@ -18,7 +18,7 @@ export interface ClusterParts {
 }
 
 /** How many nodes are asked at once: enough for a majority that does not hang on one of them. */
-const askedCount = 5;
+const askedCount = 3;
 
 /**
  * The node of a Redis Cluster that owns the slot of a key.

@@ -1,3 +1,4 @@
+import { slotOf as slotOfKey } from '../../../src/drivers/redis/slot.js';
 import { freePort } from './process.js';
 import type { RedisOptions, RedisServer } from './redis.js';
 import { ask, startReplicating, until } from './redis-replication.js';
@@ -16,6 +17,8 @@ export interface RedisCluster {
   readonly servers: readonly RedisServer[];
   /** The master of the slot of a key, as most nodes see it. */
   ownerOf(key: string): Promise<RedisServer>;
+  /** The servers one of which has the slot of a key, whatever fails over. */
+  familyOf(key: string): readonly RedisServer[];
   /** The replicas of a master. */
   replicasOf(master: RedisServer): Promise<readonly RedisServer[]>;
   /** Makes a replica of the owner its successor, without asking anybody, whether that one lives or not. */
@@ -127,6 +130,11 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
       .join(',')}`,
     servers,
     ownerOf,
+    familyOf(key) {
+      // Where `join` puts them.
+      const index = Math.floor(((slotOfKey(key) + 1) * masterCount - 1) / slotCount);
+      return servers.filter((_, number) => number % masterCount === index);
+    },
     replicasOf,
     succeeded,
     idOf,
