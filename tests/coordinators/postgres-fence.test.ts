@@ -142,9 +142,9 @@ describe('a fence beside the leases in one database', () => {
     try {
       await client.query('BEGIN');
       await put(client);
-      await expect(
-        fence.check(client, { name, term, holder: bob }),
-      ).rejects.toBeInstanceOf(LeaseEndedError);
+      await expect(fence.check(client, { name, term, holder: bob })).rejects.toBeInstanceOf(
+        LeaseEndedError,
+      );
       await client.query('COMMIT');
       expect(await rowCount()).toBe(0);
     } finally {

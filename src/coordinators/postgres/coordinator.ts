@@ -99,7 +99,8 @@ export interface PostgresCoordinator extends Coordinator, EventSource<PostgresCo
  *
  * @param urlOrClient `postgres://` URL; or a `Pool` or `Client` of the package `pg`, or anything else with its `query`. It
  * is never closed here. A call that gets no answer takes its connection out of a pool; of a single client it cannot get rid,
- * so the calls behind it have to wait. No connection of yours is kept to listen on, so who waits asks twice a second.
+ * so the calls behind it have to wait. No connection of yours is kept to listen on, so who waits asks twice a second. A
+ * client that is inside a transaction of yours is none for this: what was answered there is undone by its rollback.
  * @throws {OptionError} if the URL, the client or an option cannot be used.
  */
 export function postgresCoordinator(
