@@ -47,6 +47,8 @@ describe('the README', () => {
   });
 
   it('has no gaps left to fill', () => {
-    expect(readme).not.toMatch(/\b[A-Z]{4,}_[A-Z_]+\b(?<!REDIS_URL|TENURE_TERM|TENURE_URL|TENURE_STORES)/);
+    expect(readme).not.toMatch(
+      /\b[A-Z]{4,}_[A-Z_]+\b(?<!REDIS_URL|TENURE_TERM|TENURE_URL|TENURE_STORES)/,
+    );
   });
 });
