@@ -33,8 +33,8 @@ export interface View {
 
 export interface ReadOptions {
   readonly parts: readonly KeyPart[];
-  /** Whether it matters how much time is left to what was found. */
-  readonly withTimes: boolean;
+  /** Of what it matters how much time is left. */
+  readonly times: 'none' | 'leaders' | 'candidates';
   readonly what: string;
   readonly deadline: Deadline;
 }
@@ -90,7 +90,7 @@ export class Reader {
   async #facts(
     views: readonly NameView[],
     { offset }: SpaceValue,
-    { withTimes, what, deadline }: ReadOptions,
+    { times, what, deadline }: ReadOptions,
   ): Promise<Facts> {
     const { runtime } = this.#client;
     const noted = new Set<string>();
@@ -102,9 +102,9 @@ export class Reader {
         if (lease !== undefined) asked.add(lease);
       }
       if (leader === undefined && view.after && needsLife(view.after)) asked.add(view.after.lease);
-      if (!withTimes) continue;
-      if (leader !== undefined) (leader.value === undefined ? asked : noted).add(leader.kv.lease);
-      for (const { lease } of view.candidateKeys) noted.add(lease);
+      if (times === 'leaders' && leader !== undefined)
+        (leader.value === undefined ? asked : noted).add(leader.kv.lease);
+      if (times === 'candidates') for (const { lease } of view.candidateKeys) noted.add(lease);
     }
     asked.delete(noLease);
     noted.delete(noLease);

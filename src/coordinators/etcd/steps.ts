@@ -26,7 +26,7 @@ const partsOf: Readonly<Record<string, readonly KeyPart[]>> = {
   writeDocument: ['document'],
 };
 /** What is answered without a word about the time that is left. */
-const timeless = new Set(['renew', 'release', 'handoff', 'readDocument', 'writeDocument']);
+const timeless = new Set(['renew', 'release', 'handoff', 'called', 'withdraw']);
 const readings = new Set(['read', 'list', 'candidates', 'readDocument']);
 
 /** How anything is changed: read, let the rules decide, write under the condition that what was read is so still. */
@@ -41,8 +41,9 @@ export class Steps {
 
   view(names: readonly string[], operation: string, deadline: Deadline): Promise<View> {
     const parts = partsOf[operation] ?? usualParts;
-    const withTimes = !timeless.has(operation);
-    return this.#reader.read(names, { parts, withTimes, what: operation, deadline });
+    const candidates = operation === 'candidates' ? 'candidates' : 'leaders';
+    const times = timeless.has(operation) ? 'none' : candidates;
+    return this.#reader.read(names, { parts, times, what: operation, deadline });
   }
 
   /** The names of a group. There may be more than one transaction can read: they are read in parts. */

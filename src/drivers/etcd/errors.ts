@@ -51,6 +51,14 @@ const meanings: readonly (readonly [RegExp, (address: string, what: string) => E
       ),
   ],
   [
+    /request is too large/,
+    (address, what) =>
+      new StoreRefusedError(
+        'TOO_LARGE',
+        `${address} refused ${what}: it is larger than a request may be there. Keep documents and metadata smaller, or raise --max-request-bytes.`,
+      ),
+  ],
+  [
     /too many operations/,
     (address, what) =>
       new StoreMisconfiguredError(
