@@ -27,6 +27,7 @@ export function askAll(nodes: readonly RedisNode[], ask: Ask, search: Search): P
   const untilMs = nowMs + (search.deadlineMs - nowMs) / 2;
   const ending = new AbortController();
   const stop = () => ending.abort();
+  if (search.signal.aborted) stop();
   search.signal.addEventListener('abort', stop);
   const votes = new Votes(nodes.length);
   const asked = nodes.map(async (node) => {

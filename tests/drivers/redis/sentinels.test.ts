@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { defineScript, RedisConnection, redisSource } from '../../../src/drivers/redis/index.js';
 import { StoreMisconfiguredError, UnreachableError } from '../../../src/errors/index.js';
+import { realRuntime, sleep } from '../../../src/time/index.js';
 import {
   type RedisSentinels,
   type RedisServer,
@@ -125,5 +126,22 @@ describe('a master behind sentinels', () => {
     const startedMs = performance.now();
     await expect(run(connect(), 400)).rejects.toThrow('no sentinel');
     expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  it('leaves no socket at whatever moment of the search the connection is closed', async () => {
+    await start();
+    const sockets = () =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+    const countBefore = sockets();
+    for (let afterMs = 0; afterMs < 40; afterMs += 2) {
+      const connection = connect(set.url, {}, 3_000);
+      const call = run(connection).catch((error: { code: string }) => error.code);
+      await sleep(realRuntime, afterMs);
+      const startedMs = performance.now();
+      await connection.close();
+      await call;
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+    }
+    await expect.poll(sockets).toBeLessThanOrEqual(countBefore);
   });
 });
