@@ -55,7 +55,7 @@ describe('a fence beside the leases in one database', () => {
 
   it("refuses a lease whose time is over by the server's clock, before anybody else is granted it", async () => {
     const name = newName();
-    const term = await fixture.speaker().take(name, { ttlMs: 100 });
+    const term = await fixture.speaker().take(name, { ttlMs: 1_000 });
     const token = { name, term, holder: ann };
     await fence.claim(token);
     await eventually(() => fixture.speaker().read(name)).toBeUndefined();
@@ -93,7 +93,7 @@ describe('a fence beside the leases in one database', () => {
   it('keeps the name from everybody else until the transaction ends, though the lease is over', async () => {
     const name = newName();
     const one = fixture.speaker();
-    const term = await one.take(name, { ttlMs: 150 });
+    const term = await one.take(name, { ttlMs: 1_000 });
     const token = { name, term, holder: ann };
     let during: string[] = [];
     await fence.transaction(token, async (client) => {

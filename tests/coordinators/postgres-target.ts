@@ -35,8 +35,8 @@ export function postgresTarget(
 let namespaceCount = 0;
 
 class PostgresSubject implements ConformanceSubject {
-  readonly ttlMs = 500;
-  readonly timeoutMs = 250;
+  readonly ttlMs = 800;
+  readonly timeoutMs = 400;
   readonly timerSlackMs = 60;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
