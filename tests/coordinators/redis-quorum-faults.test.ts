@@ -3,6 +3,7 @@ import { Holder } from '../../src/coordinators/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
 import { startRedis } from '../support/servers/index.js';
+import { startRedisQuorum } from '../support/servers/redis-quorum.js';
 import { act, call, longMs, QuorumActor, RedisQuorumFixture } from './redis-quorum-fixture.js';
 
 const fixture = new RedisQuorumFixture();
@@ -244,6 +245,19 @@ describe('what is no quorum', () => {
       await replica.stop();
       await evicting.stop();
     }
+  });
+
+  it('is warned of: masters that keep no file', async () => {
+    const forgetful = await startRedisQuorum(3, { appendonly: 'no' });
+    const client = fixture.client({}, forgetful.url);
+    const warned = new Set<string>();
+    client.on('warning', ({ address, message }) => {
+      if (message.includes('appendonly')) warned.add(address);
+    });
+    await client.read(['x'], call);
+    expect(warned.size).toBe(3);
+    await client.close();
+    await forgetful.stop();
   });
 
   it('is set up once, however many begin at the same time', async () => {
