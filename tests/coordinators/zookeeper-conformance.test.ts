@@ -41,7 +41,8 @@ async function giveRights({ host, port }: ZooKeeperServer): Promise<void> {
 }
 
 /** What it does to the server meets every case that runs beside it. */
-const aboutTheServer = /^(?:restarts|clock)\/|^[a-z-]+\/(?:restart|connection-lost|reconnect):/;
+const aboutTheServer =
+  /^(?:restarts|clock|batches)\/|^[a-z-]+\/(?:restart|connection-lost|reconnect|batch):/;
 
 registerCoordinatorConformance(
   zookeeperTarget('zookeeper', () => server),

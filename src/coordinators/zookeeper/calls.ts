@@ -48,6 +48,8 @@ export class Calls {
     const listener = { called };
     const listeners = this.#listeners.get(wire) ?? new Set();
     this.#listeners.set(wire, listeners.add(listener));
+    for (const attended of this.#attended.values())
+      if (attended.holders.has(wire)) void this.#look(attended, false);
     return () => {
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(wire) === listeners)
@@ -129,7 +131,9 @@ export class Calls {
   /** @param isNews whether something has happened, so that whoever may have the name now is called. */
   async #look(attended: Attended, isNews: boolean): Promise<void> {
     const control = this.#control;
-    if (control === undefined) return;
+    // Whom nobody listens for need not be called, so nothing is watched.
+    const isHeard = [...attended.holders.keys()].some((wire) => this.#listeners.has(wire));
+    if (control === undefined || !isHeard) return;
     attended.round += 1;
     const { round, name } = attended;
     const isValid = () =>
