@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { type QuorumActor, RedisQuorumFixture } from './redis-quorum-fixture.js';
 
 const fixture = new RedisQuorumFixture();
-const stormMs = 5_000;
+const stormMs = 4_000;
 const ttlMs = 2_000;
+const brief = { timeoutMs: 500 };
 const pause = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
 
 it('while one node after the other is frozen or loses its memory, one holds the name at a time and terms rise', async () => {
@@ -20,9 +21,7 @@ it('while one node after the other is frozen or loses its memory, one holds the 
   const contend = async (actor: QuorumActor) => {
     while (performance.now() < endAtMs) {
       const startedAtMs = performance.now();
-      const result = await actor
-        .acquire('job', { ttlMs }, { timeoutMs: 500 })
-        .catch(() => undefined);
+      const result = await actor.acquire('job', { ttlMs }, brief).catch(() => undefined);
       const isInTime = performance.now() - startedAtMs < ttlMs / 2;
       if (result?.outcome !== 'granted' || !isInTime) {
         await pause(Math.random() * 20);
@@ -53,4 +52,41 @@ it('while one node after the other is frozen or loses its memory, one holds the 
   expect(terms.filter((term, index) => index > 0 && term <= (terms[index - 1] ?? 0))).toEqual([]);
   expect(terms.length).toBeGreaterThan(10);
   expect(reseededCount).toBeGreaterThan(0);
+});
+
+it('while nodes are frozen or lose their memory, no two texts of one version of a document are ever told', async () => {
+  const endAtMs = performance.now() + 2_500;
+  const actors = await Promise.all(['a', 'b', 'c'].map((id) => fixture.actor(id)));
+  const told = new Map<number, Set<string>>();
+  const note = (version: number, text: string) =>
+    told.set(version, (told.get(version) ?? new Set()).add(text));
+  let lastVersion = 0;
+  const write = async ({ client, holder }: QuorumActor) => {
+    for (let round = 0; performance.now() < endAtMs; round++) {
+      const stored = await client.readDocument('pins', brief).catch(() => 'unknown' as const);
+      if (stored === 'unknown') continue;
+      if (stored !== undefined) note(stored.version, stored.text);
+      const text = `${holder.id} ${round}`;
+      const version = stored?.version ?? 0;
+      const result = await client
+        .writeDocument('pins', text, version, brief)
+        .catch(() => undefined);
+      if (result?.outcome === 'written') note(result.version, text);
+      if (result?.outcome === 'conflict' && result.current !== undefined)
+        note(result.current.version, result.current.text);
+      lastVersion = Math.max(lastVersion, version);
+    }
+  };
+  const sabotage = async () => {
+    for (let number = 0; performance.now() < endAtMs - 500; number = (number + 2) % 5) {
+      if (number === 0) await fixture.admins[number]?.flushall();
+      else fixture.freeze(number);
+      await pause(300);
+      fixture.thaw(number);
+    }
+  };
+  await Promise.all([...actors.map(write), sabotage()]);
+  const torn = [...told].filter(([, texts]) => texts.size > 1);
+  expect(torn.map(([version, texts]) => `${version}: ${[...texts].join(' and ')}`)).toEqual([]);
+  expect(lastVersion).toBeGreaterThan(10);
 });
