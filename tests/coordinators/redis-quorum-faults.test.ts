@@ -106,6 +106,24 @@ describe('an act', () => {
   });
 });
 
+describe('a document', () => {
+  it('that only one node had accepted is everywhere before anybody is told of it', async () => {
+    const ann = await fixture.actor('ann');
+    const key = `{tenure:${fixture.namespace}}:doc:pins`;
+    // As if whoever wrote it had died after the first of its requests.
+    const ballot = `${'1'.padStart(16, '0')}.${'a'.repeat(16)}`;
+    const fields = ['promised', ballot, 'ballot', ballot, 'version', '1', 'nonce', 'n'];
+    await fixture.admins[0]?.hset(key, ...fields, 'text', 'half written');
+    const told = await ann.client.readDocument('pins', call);
+    fixture.freeze(0, 1);
+    expect(await ann.client.readDocument('pins', call)).toEqual(told);
+    expect(await ann.client.writeDocument('pins', 'next', told?.version ?? 0, call)).toEqual({
+      outcome: 'written',
+      version: (told?.version ?? 0) + 1,
+    });
+  });
+});
+
 describe('a majority that is lost', () => {
   it('grants nothing to anybody and renews nothing, until it is back', async () => {
     const ann = await fixture.actor('ann');
