@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   OutcomeUnknownError,
@@ -170,6 +171,37 @@ describe('a standby that was behind when it was promoted', () => {
 });
 
 describe('a role with other defaults', () => {
+  for (const isolation of ['read committed', 'repeatable read', 'serializable']) {
+    it(`may have ${isolation} transactions: what waited for a suspension is not granted after it`, async () => {
+      await withDefault('default_transaction_isolation', `'${isolation}'`, async () => {
+        const name = `suspended ${isolation}`;
+        const waiter = speaker();
+        expect(await waiter.read('any')).toBeUndefined();
+        const operator = new pg.Client(server.url);
+        await operator.connect();
+        try {
+          await operator.query('BEGIN');
+          const suspend = "SELECT tenure.suspend('default', 1e15, 'c', $1, '', 'operator', 'test')";
+          await operator.query(suspend, [name]);
+          const acquiring = waiter.acquire(name);
+          await eventually(async () => {
+            const rows = await sql(
+              "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype <> 'virtualxid'",
+            );
+            return rows.length > 0;
+          }).toBe(true);
+          await operator.query('COMMIT');
+          expect(await acquiring).toMatchObject({
+            outcome: 'held',
+            current: { state: 'suspended' },
+          });
+        } finally {
+          await operator.end();
+        }
+      });
+    });
+  }
+
   for (const isolation of ['repeatable read', 'serializable']) {
     it(`may have ${isolation} transactions: of many who contend one at a time is granted, in rising terms`, async () => {
       await withDefault('default_transaction_isolation', `'${isolation}'`, async () => {

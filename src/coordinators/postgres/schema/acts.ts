@@ -1,7 +1,10 @@
 import { unixMs } from './shared.js';
 import { operation } from './sql-function.js';
 
-/** What operators do, and what is remembered. All of it enters the namespace first, as a grant does. */
+/**
+ * What operators do, and what is remembered. All of it enters the namespace first, as a grant does, and an act writes its
+ * row: a grant that waits for it under REPEATABLE READ still sees what was there before, and is refused for that row.
+ */
 export function actFunctions(schema: string): string {
   return [revoke(schema), suspend(schema), resume(schema), history(schema)].join('\n');
 }
@@ -13,6 +16,7 @@ const late = (schema: string) =>
 const enter = (schema: string) => `${late(schema)}
   PERFORM ${schema}.settle(not_after);
   PERFORM ${schema}.enter(space);
+  UPDATE ${schema}.namespaces SET last_term = last_term WHERE namespace = space;
   SELECT * INTO l FROM ${schema}.leases AS o WHERE o.namespace = space AND o.name = asked FOR NO KEY UPDATE;
   v_at := clock_timestamp();
   ${late(schema)}
