@@ -4,7 +4,7 @@ import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
 import { etcdTarget } from './etcd-target.js';
 
 // Store leases count whole seconds, so cases wait for seconds; they do so side by side.
-vi.setConfig({ maxConcurrency: 16, testTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 20, testTimeout: 120_000 });
 
 let cluster: EtcdCluster;
 

@@ -4,7 +4,8 @@ import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { type EtcdCluster, type EtcdMember, startEtcd } from '../support/servers/index.js';
 import { Actor, call, pause, until } from './etcd-stage.js';
 
-vi.setConfig({ testTimeout: 60_000 });
+// Each has three members of its own, and those are started on few processors.
+vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
 
 /** Clusters of three members, each test with one of its own. */
 describe.concurrent('etcd with three members', () => {

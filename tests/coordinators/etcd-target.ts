@@ -32,8 +32,8 @@ export function etcdTarget(
 let namespaceCount = 0;
 
 class EtcdSubject implements ConformanceSubject {
-  readonly ttlMs = 3_000;
-  readonly timeoutMs = 1_500;
+  readonly ttlMs = 4_000;
+  readonly timeoutMs = 2_000;
   readonly timerSlackMs = 100;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;

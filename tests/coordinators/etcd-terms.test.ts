@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import type { Coordinator } from '../../src/coordinators/index.js';
 import { StoreRefusedError } from '../../src/errors/index.js';
 import { etcdCoordinator } from '../../src/etcd.js';
 import { FaultProxy } from '../support/proxy.js';
@@ -17,6 +18,14 @@ async function withOne(
     await run(cluster);
   } finally {
     await cluster.stop();
+  }
+}
+
+/** Makes so many revisions. */
+async function write(client: Coordinator, count: number): Promise<void> {
+  for (let from = 0; from < count; from += 50) {
+    const names = Array.from({ length: 50 }, (_, index) => `document-${from + index}`);
+    await Promise.all(names.map((name) => client.writeDocument(name, '{}', 0, call)));
   }
 }
 
@@ -48,7 +57,7 @@ describe.concurrent('etcd and its operators', () => {
       await ann.release('name', await ann.take('name'));
       const snapshot = join(cluster.dir, 'snapshot.db');
       await cluster.etcdctl('snapshot', 'save', snapshot);
-      for (let round = 0; round < 60; round++) await ann.release('name', await ann.take('name'));
+      await write(client, 500);
       const seen = await ann.take('name');
       await cluster.restore(snapshot);
       await until('an answer', 5_000, () =>
@@ -69,7 +78,7 @@ describe.concurrent('etcd and its operators', () => {
       await ann.release('name', healed);
       // What was asked to be watched lay in the future of the snapshot.
       wakes.length = 0;
-      await until('a wake', 1_500, async () => {
+      await until('a wake', 9_000, async () => {
         await ann.release('name', await ann.take('name'));
         return wakes.includes('name');
       });

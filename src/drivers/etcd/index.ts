@@ -7,7 +7,6 @@ export {
   type EtcdKeyValue,
   type EtcdOperation,
   type KeyRange,
-  type TxnReply,
   withPrefix,
 } from './kv.js';
 export { type EtcdLocation, type EtcdTlsOptions, etcdLocation } from './location.js';

@@ -38,7 +38,7 @@ interface RawWatch {
   readonly events?: readonly { readonly type?: string; readonly kv?: RawKeyValue }[];
 }
 
-const openingMs = 5_000;
+const openingMs = 2_000;
 const probeMs = 10_000;
 
 /** One watch of any number of ranges, over a connection of its own. It begins once and ends once. */
