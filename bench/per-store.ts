@@ -114,6 +114,8 @@ async function crash(url: string, { shortTtlMs }: MeasuredStore, round: number):
   const survivor = new Candidate(url, name, shortTtlMs);
   try {
     const led = survivor.elected();
+    // What went wrong before is what is told then.
+    led.catch(() => {});
     await survivor.untilWaiting();
     const ended = once(leader, 'exit');
     leader.kill('SIGKILL');
@@ -149,6 +151,7 @@ export async function gracefulHandoff({ url }: Place): Promise<Finding[]> {
     let [leader, follower] = [one, other];
     for (let round = 0; round < 25; round++) {
       const led = follower.elected();
+      led.catch(() => {});
       await follower.untilWaiting();
       const atMs = performance.now();
       await leader.election.handoff(follower.id);

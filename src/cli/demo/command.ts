@@ -35,7 +35,7 @@ export function addDemo(program: Command, terminal: Terminal, run: RunCommand): 
     )
     .option(
       '--url <url>',
-      `where leases and messages are: memory:, redis://, rediss:// (default: ${trialUrlVariable}, else memory:)`,
+      `where leases and messages are: memory:, redis://, rediss://, redis+sentinel:// (default: ${trialUrlVariable}, else memory:)`,
     )
     .option('--sink <url>', 'where answers are kept: memory:, postgres://', memoryUrl)
     .addOption(

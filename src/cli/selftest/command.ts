@@ -42,7 +42,7 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     )
     .option(
       '--streams <url>',
-      'where messages are kept: memory:, redis://, rediss:// (default: the same store if it keeps any, else memory:)',
+      'where messages are kept: memory:, redis://, rediss://, redis+sentinel:// (default: the same store if it keeps any, else memory:)',
     )
     .option('--sabotage <name>', `break one layer: ${sabotageNames.join(', ')}, all`)
     .addOption(
