@@ -10,7 +10,7 @@ export const etcdPromises: CoordinatorPromises = {
   termsSurvive: ['restart-with-data', 'deleted-record'],
   expiryClock: 'server-monotonic',
   waking:
-    'The first three who wait watch the key of the holder, every other one that of its predecessor: a name that becomes free wakes three, whoever freed it, and an expiry within half a second of what the server takes to notice it.',
+    'The first three who wait watch the key of the leader, everybody else the entry of its predecessor: a release, a handoff or an expiry wakes three, as soon as the servers know of it.',
   // Store leases count whole seconds.
   smallestTtlMs: 1000,
   largestTtlMs: longestTtlMs,
