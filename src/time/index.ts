@@ -10,5 +10,6 @@ export {
   type TimerOptions,
   wallStepMs,
 } from './runtime.js';
+export { ServerClock } from './server-clock.js';
 export { sleep } from './sleep.js';
 export { clockOriginMs, runtimeWithOrigin } from './thread-clock.js';

@@ -8,7 +8,7 @@ import {
 } from '../../drivers/etcd/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Call, EnrollRequest, EnrollResult, WithdrawRequest } from '../candidates.js';
@@ -367,11 +367,4 @@ function recipeOf(
   options: Omit<EtcdCoordinatorOptions, 'runtime'>,
 ): CoordinatorRecipe {
   return { module: import.meta.url, factory: 'etcdCoordinator', args: [urls, options] };
-}
-
-/** A listener that throws must not keep others from being told. */
-function isolated<Value>(listener: (value: Value) => void): (value: Value) => void {
-  const outlet = new Emitter<{ told: Value }>();
-  outlet.on('told', listener);
-  return (value) => outlet.emit('told', value);
 }

@@ -1,6 +1,6 @@
 import { type Hearing, PostgresListener } from '../../drivers/postgres/index.js';
 import { TenureError } from '../../errors/index.js';
-import { Emitter, type Unsubscribe } from '../../events/index.js';
+import { isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
 import type { Call } from '../candidates.js';
 import type { Holder } from '../holder.js';
@@ -192,11 +192,4 @@ export class Waking {
     this.#rest();
     await Promise.all(this.#endings);
   }
-}
-
-/** A listener that throws must not keep others from being told. */
-function isolated<Value>(listener: (value: Value) => void): (value: Value) => void {
-  const outlet = new Emitter<{ told: Value }>();
-  outlet.on('told', listener);
-  return (value) => outlet.emit('told', value);
 }

@@ -8,7 +8,7 @@ import {
   sqlitePath,
 } from '../../drivers/sqlite/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Call } from '../candidates.js';
@@ -207,11 +207,4 @@ const badTerm: AcquireResult = Object.freeze({
 /** Another coordinator of the same file, for another thread. */
 function recipeOf(path: string, options: SqliteCoordinatorOptions): CoordinatorRecipe {
   return { module: import.meta.url, factory: 'sqliteCoordinator', args: [path, options] };
-}
-
-/** A listener that throws must not keep others from being told. */
-function isolated<Value>(listener: (value: Value) => void): (value: Value) => void {
-  const outlet = new Emitter<{ told: Value }>();
-  outlet.on('told', listener);
-  return (value) => outlet.emit('told', value);
 }

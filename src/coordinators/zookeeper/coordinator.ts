@@ -1,7 +1,7 @@
 import { parseZooKeeperUrl } from '../../drivers/zookeeper/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
@@ -414,11 +414,4 @@ function checkMs(option: string, value: number, smallestMs = 1): void {
   if (typeof value === 'number' && value >= smallestMs && value <= longestTtlMs) return;
   const remedy = `use ${smallestMs} to ${longestTtlMs} milliseconds`;
   throw new OptionError(option, value, 'is out of range', remedy);
-}
-
-/** A listener that throws must not keep others from being told. */
-function isolated<Value>(listener: (value: Value) => void): (value: Value) => void {
-  const outlet = new Emitter<{ told: Value }>();
-  outlet.on('told', listener);
-  return (value) => outlet.emit('told', value);
 }

@@ -1,6 +1,6 @@
 import type { EventSource } from '../../events/index.js';
+import type { ServerClock } from '../../time/index.js';
 import type { PostgresResult } from './client.js';
-import type { ServerClock } from './clock.js';
 
 /** Something that runs one statement at a time: a connection, for as long as it is taken. */
 export interface Line {

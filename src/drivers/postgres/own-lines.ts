@@ -6,9 +6,8 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import { Emitter, onAbort, type Unsubscribe } from '../../events/index.js';
-import { Backoff, type Runtime, sleep } from '../../time/index.js';
+import { Backoff, type Runtime, ServerClock, sleep } from '../../time/index.js';
 import { runCheck } from './check.js';
-import { ServerClock } from './clock.js';
 import { classifyPostgresError } from './errors.js';
 import { LineQueue } from './line-queue.js';
 import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';

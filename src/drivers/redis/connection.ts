@@ -185,7 +185,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     link: Link,
     { script, keys, args, deadlineMs, confirmation }: ScriptRun,
   ): Promise<Answered | { tooLate: true }> {
-    const rest = [keys.length, ...keys, link.clock.serverMsBefore(deadlineMs), ...args];
+    const rest = [keys.length, ...keys, Math.floor(link.clock.serverMsBefore(deadlineMs)), ...args];
     const sentAtMs = this.#nowMs();
     let shortfall: Promise<string | undefined> | undefined;
     const send = (command: 'eval' | 'evalsha', text: string): Promise<unknown> => {

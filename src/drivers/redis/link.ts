@@ -1,7 +1,6 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
-import type { Runtime, Timer } from '../../time/index.js';
+import { type Runtime, ServerClock, type Timer } from '../../time/index.js';
 import { NotSentError, type RedisClient, type RedisNode } from './client.js';
-import { ServerClock } from './clock.js';
 import { replyCode, replyError } from './errors.js';
 
 interface PendingCall {
@@ -19,7 +18,8 @@ interface PendingCall {
  */
 export class Link {
   readonly address: string;
-  readonly clock = new ServerClock();
+  /** Read by scripts, which round it down. */
+  readonly clock = new ServerClock(1);
   /** Digests of the scripts whose text went over this link, so that the server knows them. */
   readonly scripts = new Set<string>();
   readonly #client: RedisClient;
