@@ -1,8 +1,10 @@
 import {
+  ConnectionLostError,
   errorCode,
   isZooKeeperError,
   type NodeOperation,
   type ZooKeeperConnection,
+  type ZooKeeperError,
 } from '../../drivers/zookeeper/index.js';
 import { RecordCorruptError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -15,6 +17,9 @@ import { parseObject } from './state.js';
 
 /** A node holds less than a megabyte with the servers' usual limit, which counts the whole packet. */
 const partBytes = 500_000;
+/** No write takes so long: a part that is older, and that no head tells of, was left by a writer that ended. */
+const abandonedMs = 60 * 60 * 1_000;
+const empty = Buffer.alloc(0);
 
 interface Head {
   readonly tenure: 1;
@@ -57,31 +62,48 @@ export class Documents {
   ): Promise<WriteDocumentResult> {
     const control = await call.connection(this.#sessions.control);
     await call.ask(control, () => control.sync(this.#paths.root));
-    const { head, nodeVersion } = await this.#head(call, control, name);
-    if ((head?.version ?? 0) !== expectedVersion)
-      return { outcome: 'conflict', current: await this.#read(call, control, name) };
     const path = this.#paths.document(name);
-    if (nodeVersion === undefined)
-      await call
-        .write(control, () => control.create({ path, data: Buffer.alloc(0) }))
-        .catch(unless(errorCode.nodeExists));
-    const parts = await this.#writeParts(call, control, path, text);
     const version = expectedVersion + 1;
-    const next: Head = { tenure: 1, version, parts };
+    for (;;) {
+      const found = await this.#head(call, control, name);
+      if ((found.head?.version ?? 0) !== expectedVersion)
+        return { outcome: 'conflict', current: await this.#read(call, control, name) };
+      const parts = await this.#writeParts(call, control, path, text, found);
+      const nowMs = await this.#commit(call, control, path, found, { tenure: 1, version, parts });
+      if (nowMs !== undefined) {
+        void this.#cleanUp(control, path, found.head?.parts ?? [], parts, nowMs).catch(() => {});
+        return { outcome: 'written', version };
+      }
+      void this.#remove(control, path, parts);
+    }
+  }
+
+  /**
+   * The one write that counts: the head, if nobody has written it since, and each of its parts is there.
+   *
+   * @returns the leader's clock then, or nothing if it was not as it was read.
+   */
+  async #commit(
+    call: Call,
+    control: ZooKeeperConnection,
+    path: string,
+    { nodeVersion = 0 }: Found,
+    head: Head,
+  ): Promise<number | undefined> {
     const operations: NodeOperation[] = [
-      { kind: 'set', path: this.#sessions.guardOf(control), data: Buffer.alloc(0) },
-      { kind: 'set', path, data: Buffer.from(JSON.stringify(next)), version: nodeVersion ?? 0 },
+      { kind: 'set', path: this.#sessions.guardOf(control), data: empty },
+      { kind: 'set', path, data: Buffer.from(JSON.stringify(head)), version: nodeVersion },
+      ...head.parts.map((part) => ({ kind: 'check', path: `${path}/${part}` }) as const),
     ];
     try {
-      await call.write(control, () => control.multi(operations));
+      const [guarded] = await call.write(control, () => control.multi(operations));
+      return guarded?.stat?.modifiedAtMs ?? 0;
     } catch (error) {
       if (!isZooKeeperError(error, errorCode.badVersion, errorCode.noNode)) throw error;
-      await this.#remove(control, path, parts);
-      return { outcome: 'conflict', current: await this.#read(call, control, name) };
+      if ((error as ZooKeeperError).failedIndex !== 0) return undefined;
+      control.destroy('its session has ended');
+      throw new ConnectionLostError('the session of the control connection has ended');
     }
-    // Also what a writer left that ended between its parts and its head.
-    await this.#sweep(call, control, path, parts);
-    return { outcome: 'written', version };
   }
 
   async #read(
@@ -90,16 +112,20 @@ export class Documents {
     name: string,
   ): Promise<StoredDocument | undefined> {
     const path = this.#paths.document(name);
+    let lackingVersion: number | undefined;
     for (;;) {
-      const { head } = await this.#head(call, control, name);
+      const { head, nodeVersion } = await this.#head(call, control, name);
       if (head === undefined) return undefined;
+      // A part goes only after the head that told of it has been replaced, and this connection saw that it is gone.
+      if (nodeVersion === lackingVersion) throw damaged(path);
       const parts = await Promise.all(
         head.parts.map((part) => nodeOrNothing(call, control, `${path}/${part}`)),
       );
-      // A part that is gone was replaced meanwhile.
-      if (parts.some((part) => part === undefined)) continue;
-      const text = Buffer.concat(parts.map((part) => part?.data ?? Buffer.alloc(0))).toString();
-      return { version: head.version, text };
+      if (parts.every((part) => part !== undefined)) {
+        const text = Buffer.concat(parts.map(({ data }) => data)).toString();
+        return { version: head.version, text };
+      }
+      lackingVersion = nodeVersion;
     }
   }
 
@@ -117,12 +143,18 @@ export class Documents {
     );
   }
 
+  /** They count for nothing until a head tells of them: whether they were written is nothing that anybody has to know. */
   async #writeParts(
     call: Call,
     control: ZooKeeperConnection,
     path: string,
     text: string,
+    { nodeVersion }: Found,
   ): Promise<string[]> {
+    if (nodeVersion === undefined)
+      await call
+        .ask(control, () => control.create({ path, data: empty }))
+        .catch(unless(errorCode.nodeExists));
     const bytes = Buffer.from(text);
     const nonce = this.#runtime.randomHex(16);
     const count = Math.ceil(bytes.length / partBytes);
@@ -130,24 +162,36 @@ export class Documents {
     await Promise.all(
       parts.map((part, index) => {
         const data = bytes.subarray(index * partBytes, (index + 1) * partBytes);
-        return call.write(control, () => control.create({ path: `${path}/${part}`, data }));
+        return call.ask(control, () => control.create({ path: `${path}/${part}`, data }));
       }),
     );
     return parts;
   }
 
-  async #sweep(
-    call: Call,
+  /**
+   * Removes the parts that were replaced, and what a writer left that ended between its parts and its head. Other parts
+   * may be those of a head that is being written at this moment: they stay. Nobody waits for it, and whoever writes next
+   * makes up for what it missed.
+   */
+  async #cleanUp(
     control: ZooKeeperConnection,
     path: string,
-    parts: readonly string[],
+    replaced: readonly string[],
+    own: readonly string[],
+    nowMs: number,
   ): Promise<void> {
-    const children = await call.ask(control, () => control.getChildren(path));
-    const stale = children.filter((child) => !parts.includes(child));
-    void this.#remove(control, path, stale);
+    const removed = this.#remove(control, path, replaced);
+    const children = await control.getChildren(path);
+    const others = children.filter((child) => !replaced.includes(child) && !own.includes(child));
+    const left = await Promise.all(
+      others.map(async (child) => {
+        const { stat } = await control.getData(`${path}/${child}`);
+        return nowMs - stat.createdAtMs > abandonedMs ? [child] : [];
+      }),
+    );
+    await Promise.all([removed, this.#remove(control, path, left.flat())]);
   }
 
-  /** Nobody waits for it, and whoever writes next makes up for what it missed. */
   async #remove(
     control: ZooKeeperConnection,
     path: string,
@@ -155,4 +199,10 @@ export class Documents {
   ): Promise<void> {
     await Promise.allSettled(parts.map((part) => control.delete(`${path}/${part}`)));
   }
+}
+
+function damaged(path: string): RecordCorruptError {
+  return new RecordCorruptError(
+    `a part of the document in the node ${path} is gone. Somebody else removed it; remove the node, and write the document anew.`,
+  );
 }
