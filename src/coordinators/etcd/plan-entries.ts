@@ -21,8 +21,7 @@ export class EntryPlan {
       if (kept.has(kv.key) || value === undefined) continue;
       this.#draft.expect(kv.key, kv);
       this.#draft.delete({ key: kv.key });
-      for (const one of waiters)
-        if (one.holder.equals(value.holder)) this.#draft.delete({ key: one.kv.key });
+      for (const one of waiters) if (one.holder.equals(value.holder)) this.#leavePlace(one.kv);
       this.#draft.afterwards(() =>
         this.#draft.options.holdings.forget('candidate', view.name, kv.key),
       );
@@ -79,12 +78,18 @@ export class EntryPlan {
   #planPlace(view: NameView, { holder, standing, digest }: StoredCandidate, leaseId: string): void {
     const own = waitersOf(view).find((one) => one.holder.equals(holder));
     const isWaiting = standing === 'waiting';
-    if (own !== undefined && !isWaiting) this.#draft.delete({ key: own.kv.key });
+    if (own !== undefined && !isWaiting) this.#leavePlace(own.kv);
     if (!isWaiting || own?.kv.lease === leaseId) return;
     const leads = leaderOf(view)?.value;
     if (leads?.holder.equals(holder)) return;
     const key = own?.kv.key ?? this.#draft.keys.queueKey(view.name, leaseId, digest);
     this.#draft.expect(key, own?.kv);
     this.#draft.put(key, write({ state: 'waits', id: holder.id, holder }), leaseId);
+  }
+
+  /** The place of who is granted the name becomes the key of the lease: that is not ours to delete. */
+  #leavePlace(kv: EtcdKeyValue): void {
+    this.#draft.expect(kv.key, kv);
+    this.#draft.delete({ key: kv.key });
   }
 }

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
+import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
+import { Gate, Gateway } from './etcd-gateway.js';
+import { Actor, call } from './etcd-stage.js';
+
+vi.setConfig({ testTimeout: 40_000 });
+
+let cluster: EtcdCluster;
+const clients: EtcdCoordinator[] = [];
+const gateways: Gateway[] = [];
+
+beforeAll(async () => {
+  cluster = await startEtcd();
+});
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  for (const gateway of gateways) gateway.stop();
+  await cluster.stop();
+});
+
+const actor = (id: string, url = cluster.url) => {
+  const client = etcdCoordinator(url);
+  clients.push(client);
+  return new Actor(client, id);
+};
+
+const open = async () => {
+  const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
+  gateways.push(gateway);
+  return gateway;
+};
+
+const isDeletion = (body: string) => /request_delete_range/.test(body) && !/request_put/.test(body);
+
+/** What a request or its answer may do that is late, while something else happens. */
+describe.concurrent('etcd: what comes late', () => {
+  it('a withdrawal beside an acquisition leaves the lease that was granted meanwhile', async () => {
+    const gateway = await open();
+    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    await ann.enroll('entered');
+    const [reached, go] = [new Gate(), new Gate()];
+    gateway.beforeRequest = ({ body }) => {
+      if (!isDeletion(body)) return undefined;
+      reached.open();
+      return go.opened;
+    };
+    const request = { name: 'entered', holder: ann.holder };
+    const withdrawal = ann.client.withdraw([request], call);
+    await reached.opened;
+    const term = await ann.take('entered');
+    go.open();
+    await withdrawal;
+    expect((await bob.acquire('entered')).outcome).toBe('held');
+    expect((await ann.held('entered')).term).toBe(term);
+    expect(await bob.client.candidates('entered', call)).toEqual([]);
+  });
+
+  it('who ceases to wait beside an acquisition keeps the lease that was granted meanwhile', async () => {
+    const gateway = await open();
+    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    await ann.enroll('observed');
+    const [reached, go] = [new Gate(), new Gate()];
+    gateway.beforeRequest = ({ body }) => {
+      if (!/request_delete_range/.test(body)) return undefined;
+      reached.open();
+      return go.opened;
+    };
+    const entry = { name: 'observed', holder: ann.holder, preference: 0, ttlMs: 10_000 };
+    const change = ann.client.enroll([{ ...entry, standing: 'observing' }], call);
+    await reached.opened;
+    gateway.beforeRequest = () => undefined;
+    const term = await ann.take('observed');
+    go.open();
+    await change;
+    expect((await bob.acquire('observed')).outcome).toBe('held');
+    expect((await ann.held('observed')).term).toBe(term);
+  });
+});
