@@ -18,18 +18,25 @@ export interface ZooKeeperAddress {
 }
 
 const usualPort = 2181;
-const form = 'write it as zookeeper://host:2181,host2,host3/path or zookeeper://user:password@host';
+const form =
+  'write it as zookeeper://host:2181,host2,host3/path or zookeeper://user:password@host, with / @ : ? # % in a user or a password as %2F %40 %3A %3F %23 %25';
+const withoutTls =
+  'use zookeeper:// and a port without TLS (clientPort) in a network that nobody else reads, or a tunnel, such as stunnel, on this machine';
+/** What stands in the messages for a text of a URL: any part of it may be one of a password that was not encoded. */
+const hidden = 'hidden';
 const parameters = 'use ?smallestTtlMs=4000&largestTtlMs=40000, in milliseconds, or none';
-const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/;
+const tlsPattern = /^(?:zookeepers|zookeeper\+(?:ssl|tls)):/i;
+const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
 const hostPattern = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
 
 /** @throws {OptionError} if it is no URL of an ensemble; the message holds no password. */
 export function parseZooKeeperUrl(url: string | URL): ZooKeeperAddress {
   const text = String(url);
   const [, userinfo, hosts, path = '', query = ''] = urlPattern.exec(text) ?? [];
-  if (hosts === undefined) throw new OptionError('url', 'hidden', 'is no URL of ZooKeeper', form);
+  if (tlsPattern.test(text)) throw tlsError();
+  if (hosts === undefined) throw new OptionError('url', hidden, 'is no URL of ZooKeeper', form);
   return {
-    servers: hosts.split(',').map(parseHost),
+    servers: hosts.split(',').map((host, index) => parseHost(host, index + 1)),
     chroot: parseChroot(path),
     login: userinfo === undefined ? undefined : parseLogin(userinfo),
     ...parseQuery(query),
@@ -39,19 +46,29 @@ export function parseZooKeeperUrl(url: string | URL): ZooKeeperAddress {
 function parseQuery(query: string): Pick<ZooKeeperAddress, 'smallestTtlMs' | 'largestTtlMs'> {
   const known = new Map<string, number>();
   for (const [key, value] of new URLSearchParams(query)) {
+    if (/^(?:tls|ssl|ca|cert)$/i.test(key)) throw tlsError();
     if (!['smallestTtlMs', 'largestTtlMs'].includes(key) || !/^\d{1,9}$/.test(value))
-      throw new OptionError('url', `?${key}`, 'has a parameter that is none', parameters);
+      throw new OptionError('url', hidden, 'has a parameter that is none', parameters);
     known.set(key, Number(value));
   }
   return { smallestTtlMs: known.get('smallestTtlMs'), largestTtlMs: known.get('largestTtlMs') };
 }
 
-function parseHost(text: string): ZooKeeperServerAddress {
+function tlsError(): OptionError {
+  return new OptionError(
+    'url',
+    hidden,
+    'asks for TLS, which tenure does not speak to ZooKeeper',
+    withoutTls,
+  );
+}
+
+function parseHost(text: string, place: number): ZooKeeperServerAddress {
   const [, literal, name, port] = hostPattern.exec(text) ?? [];
   const host = literal ?? name;
   const portNumber = port === undefined ? usualPort : Number(port);
   if (host === undefined || portNumber < 1 || portNumber > 65_535)
-    throw new OptionError('url', text, 'names no host', form);
+    throw new OptionError('url', hidden, `names no host at place ${place} of its list`, form);
   return { host, port: portNumber };
 }
 
@@ -63,13 +80,13 @@ function parseChroot(path: string): string {
       segment === '' || segment === '.' || segment === '..' || /[\p{Cc}\p{Cs}]/u.test(segment),
   );
   if (!isBad) return decoded;
-  throw new OptionError('url', path, 'has a path that ZooKeeper refuses', form);
+  throw new OptionError('url', hidden, 'has a path that ZooKeeper refuses', form);
 }
 
 function parseLogin(userinfo: string): string {
   const [user = '', ...rest] = userinfo.split(':');
   if (user === '' || rest.length === 0)
-    throw new OptionError('url', 'hidden', 'has no user and password before its @', form);
+    throw new OptionError('url', hidden, 'has no user and password before its @', form);
   return `${decode(user)}:${decode(rest.join(':'))}`;
 }
 
@@ -77,6 +94,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new OptionError('url', 'hidden', 'has a % that begins no byte', form);
+    throw new OptionError('url', hidden, 'has a % that begins no byte', form);
   }
 }
