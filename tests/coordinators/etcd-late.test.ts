@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
 import { Gate, Gateway } from './etcd-gateway.js';
-import { Actor, call } from './etcd-stage.js';
+import { Actor, call, pause, until } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 40_000 });
 
@@ -31,6 +31,7 @@ const open = async () => {
   return gateway;
 };
 
+const keepAlive = '/v3/lease/keepalive';
 const isDeletion = (body: string) => /request_delete_range/.test(body) && !/request_put/.test(body);
 
 /** What a request or its answer may do that is late, while something else happens. */
@@ -75,5 +76,57 @@ describe.concurrent('etcd: what comes late', () => {
     await change;
     expect((await bob.acquire('observed')).outcome).toBe('held');
     expect((await ann.held('observed')).term).toBe(term);
+  });
+
+  it('a renewal extends the store lease anew: one that was sent before it may be executed already', async () => {
+    const gateway = await open();
+    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    const ttlMs = 3_000;
+    const term = await ann.take('renewed', { ttlMs });
+    const [answered, go] = [new Gate(), new Gate()];
+    gateway.beforeAnswer = ({ path }) => {
+      if (path !== keepAlive) return undefined;
+      gateway.beforeAnswer = () => undefined;
+      answered.open();
+      return go.opened;
+    };
+    const other = ann.acquire('other', { ttlMs }, { timeoutMs: 10_000 });
+    await answered.opened;
+    await pause(1_900);
+    const sentMs = performance.now();
+    expect(await ann.renew('renewed', term, ttlMs, { timeoutMs: 900 })).toBe('renewed');
+    go.open();
+    await other;
+    await ann.client.close();
+    await until('the end', 8_000, async () => (await bob.acquire('renewed')).outcome === 'granted');
+    expect(performance.now() - sentMs).toBeGreaterThan(ttlMs);
+  });
+
+  it('a call keeps its time, though another one with more of it extends the same store lease', async () => {
+    const gateway = await open();
+    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    await ann.take('any', { ttlMs: 3_000 });
+    const go = new Gate();
+    gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
+    const long = ann.acquire('long', { ttlMs: 3_000 }, { timeoutMs: 10_000 });
+    const sentMs = performance.now();
+    await expect(ann.acquire('short', { ttlMs: 3_000 }, { timeoutMs: 300 })).rejects.toThrow();
+    expect(performance.now() - sentMs).toBeLessThan(1_000);
+    go.open();
+    expect((await long).outcome).toBe('granted');
+    expect((await bob.acquire('short')).outcome).toBe('granted');
+  });
+
+  it('a call goes on with its own time when one with less of it gave up the store lease of both', async () => {
+    const gateway = await open();
+    const ann = actor('ann', gateway.url);
+    const term = await ann.take('patient', { ttlMs: 4_000 });
+    const go = new Gate();
+    gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
+    const short = ann.acquire('hurried', { ttlMs: 4_000 }, { timeoutMs: 300 });
+    const long = ann.renew('patient', term, 4_000, { timeoutMs: 3_000 });
+    await expect(short).rejects.toThrow();
+    go.open();
+    expect(await long).toBe('renewed');
   });
 });
