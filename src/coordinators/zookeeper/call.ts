@@ -1,12 +1,19 @@
 import {
   ConnectionLostError,
+  errorCode,
+  isZooKeeperError,
   type Link,
   refusal,
   SessionExpiredError,
   type ZooKeeperConnection,
   ZooKeeperError,
 } from '../../drivers/zookeeper/index.js';
-import { ClosedError, OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import {
+  ClosedError,
+  OutcomeUnknownError,
+  TenureError,
+  UnreachableError,
+} from '../../errors/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
 
 const what = 'the ZooKeeper coordinator';
@@ -35,7 +42,8 @@ export class Call {
   #end: (error: Error) => void = () => {};
   #isOver = false;
   #hasSent = false;
-  #hasWritten = false;
+  /** Something was changed, or may have been: a refusal of the rest is no refusal of the call. */
+  #mayHaveChanged = false;
 
   constructor(parts: CallParts) {
     this.#parts = parts;
@@ -88,13 +96,17 @@ export class Call {
     }
   }
 
-  /** Asks on a connection for as long as there is time. */
+  /** Asks on a connection for as long as there is time. A session that is over, or elsewhere, is a lost connection. */
   async ask<Answer>(connection: ZooKeeperConnection, send: () => Promise<Answer>): Promise<Answer> {
     this.#throwIfOver();
     this.#hasSent = true;
     this.#busy.set(connection, (this.#busy.get(connection) ?? 0) + 1);
     try {
       return await send();
+    } catch (error) {
+      if (!isZooKeeperError(error, errorCode.sessionExpired, errorCode.sessionMoved)) throw error;
+      connection.destroy((error as Error).message);
+      throw new ConnectionLostError((error as Error).message);
     } finally {
       const left = (this.#busy.get(connection) ?? 1) - 1;
       if (left > 0) this.#busy.set(connection, left);
@@ -102,14 +114,19 @@ export class Call {
     }
   }
 
-  /** The same for a request that changes something. */
+  /** The same for a request that changes something that counts. */
   async write<Answer>(
     connection: ZooKeeperConnection,
     send: () => Promise<Answer>,
   ): Promise<Answer> {
-    this.#throwIfOver();
-    this.#hasWritten = true;
-    return this.ask(connection, send);
+    try {
+      const answer = await this.ask(connection, send);
+      this.#mayHaveChanged = true;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ZooKeeperError)) this.#mayHaveChanged = true;
+      throw error;
+    }
   }
 
   async #attempts<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
@@ -121,15 +138,21 @@ export class Call {
         const isBroken =
           error instanceof ConnectionLostError || error instanceof SessionExpiredError;
         if (!isBroken) throw this.#verdict(error);
-        if (this.#hasWritten && !this.#parts.isRepeatable) throw this.#unknown(error.message);
+        if (this.#mayHaveChanged && !this.#parts.isRepeatable) throw this.#unknown(error.message);
       }
     }
   }
 
   #verdict(error: unknown): unknown {
-    if (error instanceof ZooKeeperError) return refusal(this.#parts.operation, error);
-    if (!(error instanceof RangeError)) return error;
-    return new OutcomeUnknownError(`${this.#parts.operation} on ${what}: ${error.message}`, error);
+    const { operation } = this.#parts;
+    if (error instanceof RangeError)
+      return new OutcomeUnknownError(`${operation} on ${what}: ${error.message}`, error);
+    const verdict = error instanceof ZooKeeperError ? refusal(operation, error) : error;
+    if (!this.#mayHaveChanged || !(verdict instanceof TenureError)) return verdict;
+    return new OutcomeUnknownError(
+      `${operation} on ${what} may have been executed in part; then it met this: ${verdict.message}`,
+      verdict,
+    );
   }
 
   #stop(): void {
@@ -158,4 +181,16 @@ export class Call {
       `${this.#parts.operation} on ${what}: ${why}. It may have been executed; ask, or repeat it, before relying on either.`,
     );
   }
+}
+
+/**
+ * The answers of requests that go on side by side, once all of them have settled: nothing of a call goes on after its
+ * answer, and a lost connection, after which nobody knows, comes before a refusal.
+ */
+export async function allOf<Answer>(requests: readonly Promise<Answer>[]): Promise<Answer[]> {
+  const settled = await Promise.allSettled(requests);
+  const reasons = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  if (reasons.length > 0)
+    throw reasons.find((reason) => reason instanceof ConnectionLostError) ?? reasons[0];
+  return settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
 }

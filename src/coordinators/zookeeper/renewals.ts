@@ -6,7 +6,7 @@ import {
   type ZooKeeperConnection,
 } from '../../drivers/zookeeper/index.js';
 import type { RenewRequest } from '../contract.js';
-import type { Call } from './call.js';
+import { allOf, type Call } from './call.js';
 import type { ZooKeeperPaths } from './paths.js';
 import type { ServerClock } from './server-clock.js';
 import type { LeaseSession, Sessions } from './sessions.js';
@@ -50,7 +50,7 @@ export class Renewals {
     if (renewals.length === 0) return renewed;
     const control = await call.connection(this.#options.sessions.control);
     const guard = this.#options.sessions.guardOf(control);
-    await Promise.all(
+    await allOf(
       bundles(renewals).map(async (bundle) => {
         if (!(await this.#commit(call, guard, bundle))) return;
         for (const { request } of bundle) renewed.add(request.name);
@@ -93,8 +93,6 @@ export class Renewals {
       }
       return true;
     } catch (error) {
-      if (isZooKeeperError(error, errorCode.sessionExpired, errorCode.sessionMoved))
-        return loseConnection(connection, error as Error);
       if (!isZooKeeperError(error, errorCode.badVersion, errorCode.noNode)) throw error;
       if ((error as { failedIndex?: number }).failedIndex === 0)
         return loseConnection(sessions.control.connection, error as Error);

@@ -12,7 +12,7 @@ import { groupOf } from '../names.js';
 import type { Ledger } from '../rules/ledger.js';
 import type { LedgerStep } from '../rules/ledger-coordinator.js';
 import { type NameChange, SnapshotLedger } from '../rules/snapshot.js';
-import type { Call } from './call.js';
+import { allOf, type Call } from './call.js';
 import { type LoadedName, NameLoader, nothingWithoutNode } from './loading.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { type Plan, Planner } from './plans.js';
@@ -211,7 +211,7 @@ export class Steps {
     const written = new Map<number, number>();
     if (plans.length === 0) return written;
     await this.#makeGroups(call, control, plans);
-    await Promise.all(
+    await allOf(
       bundles(plans).map(async (bundle) => {
         const zxid = await this.#commit(call, control, bundle, granting);
         if (zxid !== undefined) for (const { index } of bundle) written.set(index, zxid);
@@ -231,7 +231,7 @@ export class Steps {
       unknown.map(async (group) => {
         const path = this.#options.paths.group(group);
         await call
-          .write(control, () => control.create({ path, data: empty }))
+          .ask(control, () => control.create({ path, data: empty }))
           .catch(unless(errorCode.nodeExists));
         this.#groups.add(group);
       }),
@@ -281,15 +281,11 @@ export class Steps {
     try {
       return await call.write(connection, () => connection.multi(operations));
     } catch (error) {
-      return this.#judge(error, connection);
+      return this.#judge(error);
     }
   }
 
-  #judge(error: unknown, connection: ZooKeeperConnection): undefined {
-    if (isZooKeeperError(error, errorCode.sessionExpired, errorCode.sessionMoved)) {
-      connection.destroy((error as Error).message);
-      throw new ConnectionLostError((error as Error).message);
-    }
+  #judge(error: unknown): undefined {
     const { failedIndex } = error as { failedIndex?: number };
     if (!isZooKeeperError(error, ...conflicts)) throw error;
     if (failedIndex === 0) {
