@@ -63,7 +63,7 @@ describe('a server that', () => {
     const seen = () => admin.get('counter').catch(({ message }: Error) => message);
     await expect.poll(seen, { timeout: 5_000 }).toMatch(/^LOADING/);
     // It answers between two pieces of its data; what is asked in the last moment may have no answer at all.
-    const hasty = () => run(300).catch((error: unknown) => error);
+    const hasty = () => run(1_000).catch((error: unknown) => error);
     await expect
       .poll(hasty)
       .toMatchObject({ constructor: StoreRefusedError, storeCode: 'LOADING' });
