@@ -119,6 +119,7 @@ export class Acts {
     const votes = await this.#quorum.ask<string[]>(
       {
         script: historyScript,
+        isRead: true,
         call: { keys: [lease, history], args: [] },
         parse: (reply) => {
           if (reply === 'corrupt') throw badHistory(name, history);
@@ -154,6 +155,7 @@ export class Acts {
     const votes = await this.#quorum.ask<readonly (string | null)[]>(
       {
         script: suspensionScript,
+        isRead: true,
         call: { keys: [keys.suspended, keys.resumed], args: [name] },
         parse: (reply) => reply as (string | null)[],
         isDecided: () => false,

@@ -112,6 +112,7 @@ export class Candidates {
     const votes = await this.#quorum.ask<Candidate[]>(
       {
         script: candidatesScript,
+        isRead: true,
         call: { keys: [queue, candidates], args: [] },
         parse: (reply) => {
           if (reply === null) throw badCandidates(name, candidates);

@@ -123,6 +123,7 @@ export class Documents {
     const votes = await this.#quorum.ask<Accepted>(
       {
         script: lookAtDocumentScript,
+        isRead: true,
         call: { keys: [this.#keyOf(name)], args: [] },
         parse: (reply) => this.#parse(name, reply),
         isDecided: (soFar) => this.#agreedIn(answersOf(soFar)) !== undefined,
@@ -145,6 +146,7 @@ export class Documents {
     const votes = await this.#quorum.ask<Accepted>(
       {
         script: promiseDocumentScript,
+        isRead: !isWrite,
         call: { keys: [this.#keyOf(name)], args: [ballot] },
         parse: (reply) => this.#parse(name, reply),
         isDecided: (soFar) =>

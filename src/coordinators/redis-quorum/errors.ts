@@ -9,7 +9,7 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
-import { answersOf, majorityOf, type Votes } from './majority.js';
+import { answersOf, majorityOf, mayBeExecuted, type Votes } from './majority.js';
 
 /** What to throw when too few nodes answered; `isHarmless` if what some may have executed changes nothing. */
 export function noMajority(
@@ -23,14 +23,7 @@ export function noMajority(
   const answeredCount = answersOf(votes).length;
   const isLate = errors.filter(isTooLate).length >= needed;
   const closed = errors.find((error) => error instanceof ClosedError);
-  const isUnknown =
-    !isHarmless &&
-    votes.some(
-      (vote) =>
-        vote.kind === 'answered' ||
-        vote.kind === 'pending' ||
-        (vote.kind === 'failed' && vote.executed === 'unknown'),
-    );
+  const isUnknown = !isHarmless && votes.some(mayBeExecuted);
   const reasons = describe(votes, addresses);
   const message = `${answeredCount} of ${votes.length} nodes answered ${what}, and ${needed} are needed. ${reasons}`;
   const corrupt = errors.filter((error) => error instanceof RecordCorruptError);
@@ -45,6 +38,15 @@ export function noMajority(
   const misconfigured = errors.filter((error) => error instanceof StoreMisconfiguredError);
   if (misconfigured.length > votes.length - needed) return new StoreMisconfiguredError(message);
   return new UnreachableError(message);
+}
+
+/** What to throw in place of a failure that would say that nothing was executed, when something may have been before it. */
+export function unknownBecauseOf(error: Error): OutcomeUnknownError {
+  if (error instanceof OutcomeUnknownError) return error;
+  return new OutcomeUnknownError(
+    `some nodes may have executed it, and then: ${error.message} It may or may not be in force.`,
+    error,
+  );
 }
 
 export function isTooLate(error: Error): boolean {

@@ -9,7 +9,7 @@ export class QuorumKeys extends RedisKeys {
     return `${this.#prefix}member`;
   }
 
-  /** String: a random id, given to a node when somebody sets up a quorum with it. */
+  /** String: a random id of the memory that a node has: a new one when a quorum is set up with it, and with each that it gets back. */
   get identity(): string {
     return `${this.#prefix}identity`;
   }

@@ -26,6 +26,23 @@ export function answersOf<Answer>(votes: Votes<Answer>): Answered<Answer>[] {
   );
 }
 
+/** Whether the node may have done what it was asked, or may still do it. */
+export function mayBeExecuted(vote: Vote<unknown>): boolean {
+  if (vote.kind === 'failed') return vote.executed === 'unknown';
+  return vote.kind === 'answered' || vote.kind === 'pending';
+}
+
+/** The votes of a second asking: who did nothing this time, may have done it the time before. */
+export function inDoubtSince<Answer>(before: Votes<unknown>, votes: Votes<Answer>): Votes<Answer> {
+  return votes.map((vote, node) => {
+    const then = before[node];
+    if (then === undefined || !mayBeExecuted(then) || mayBeExecuted(vote)) return vote;
+    const error =
+      vote.kind === 'failed' ? vote.error : new Error('a node is not a member any more.');
+    return { kind: 'failed', error, executed: 'unknown' };
+  });
+}
+
 /** How many nodes hold something, how many say nothing about it, and how many would be needed. */
 export interface Support {
   readonly count: number;

@@ -1,8 +1,28 @@
 import { type RedisScript, RedisSession, type ScriptCall } from '../../drivers/redis/index.js';
 import { ClosedError, OutcomeUnknownError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import type { QuorumKeys } from './keys.js';
 import type { Vote } from './majority.js';
 import { asMember } from './scripts/member.js';
+
+/** A vote, with what tells later whether the node still knows of it. */
+export type NodeVote =
+  | Exclude<Vote<unknown>, { readonly kind: 'answered' }>
+  | {
+      readonly kind: 'answered';
+      readonly answer: unknown;
+      /** Which memory the node has: it gets another id with each that it gets back. */
+      readonly memory: string;
+      /** Monotonic, ms. */
+      readonly sentAtMs: number;
+      readonly heardAtMs: number;
+    };
+
+/** What makes a node a member. */
+export interface Marker {
+  readonly keys: QuorumKeys;
+  readonly text: string;
+}
 
 /** One master of a quorum: its connections, and what we know of it. */
 export class QuorumNode {
@@ -49,18 +69,21 @@ export class QuorumNode {
   async vote(
     script: RedisScript,
     call: ScriptCall,
-    marker: { readonly key: string; readonly text: string },
+    marker: Marker,
     timeoutMs: number,
-  ): Promise<Vote<unknown>> {
-    const keys = [...call.keys, marker.key];
+  ): Promise<NodeVote> {
+    const keys = [...call.keys, marker.keys.identity, marker.keys.marker];
     const args = [...call.args, marker.text];
     const sentAtMs = this.#nowMs();
     try {
       const reply = await this.ask(asMember(script), { keys, args }, timeoutMs);
-      const [verdict, serverMs, answer] = reply as ['member' | 'outsider', string, unknown];
+      const heardAtMs = this.#nowMs();
+      type Reply = ['member' | 'outsider', serverMs: string, memory: string, answer: unknown];
+      const [verdict, serverMs, memory, answer] = reply as Reply;
       // Written between sending and receiving: the middle is off by half a round trip at most.
-      this.#offsetMs = Number(serverMs) - (sentAtMs + this.#nowMs()) / 2;
-      return verdict === 'member' ? { kind: 'answered', answer } : { kind: 'outsider' };
+      this.#offsetMs = Number(serverMs) - (sentAtMs + heardAtMs) / 2;
+      if (verdict !== 'member') return { kind: 'outsider' };
+      return { kind: 'answered', answer, memory, sentAtMs, heardAtMs };
     } catch (error) {
       const executed = error instanceof OutcomeUnknownError ? 'unknown' : 'no';
       return { kind: 'failed', error: error as Error, executed };

@@ -2,10 +2,12 @@ import type { RedisScript, ScriptCall } from '../../drivers/redis/index.js';
 import { ClosedError, UnreachableError } from '../../errors/index.js';
 import { type Runtime, sleep } from '../../time/index.js';
 import { Attachment, attachTimeoutMs } from './attachment.js';
+import { unknownBecauseOf } from './errors.js';
 import type { QuorumKeys } from './keys.js';
-import { majorityOf, type Vote, type Votes } from './majority.js';
+import { inDoubtSince, majorityOf, mayBeExecuted, type Vote, type Votes } from './majority.js';
+import { withMemoriesKept } from './memories-kept.js';
 import { type MembershipReports, Mending } from './mending.js';
-import type { QuorumNode } from './node.js';
+import type { NodeVote, QuorumNode } from './node.js';
 import { poll } from './poll.js';
 import { describeScript } from './scripts/membership.js';
 
@@ -18,6 +20,8 @@ export interface Question<Answer> {
   readonly isDecided: (votes: Votes<Answer>) => boolean;
   /** The longest that one node may take; the call's own deadline bounds it as well. */
   readonly nodeTimeoutMs: number;
+  /** It changes nothing that anybody has to know of, so a failure leaves nothing in doubt. */
+  readonly isRead?: boolean;
 }
 
 /** Until when (monotonic, ms) a call has to be settled. */
@@ -110,8 +114,10 @@ export class Quorum {
   /**
    * Asks all nodes, and resolves with their votes when these decide, when all are in, or at the deadline.
    *
-   * @throws {StoreMisconfiguredError}, {@link ClosedError}, or {@link UnreachableError} if the quorum could not be found; then
-   * nothing was asked.
+   * A vote does not count if its node may have lost it before the others were asked (see `memories-kept.ts`).
+   *
+   * @throws {StoreMisconfiguredError}, {@link StoreRefusedError}, {@link ClosedError}, or {@link UnreachableError} if the
+   * quorum could not be found; then nothing was executed. {@link OutcomeUnknownError} if it was lost after some were asked.
    */
   async ask<Answer>(question: Question<Answer>, deadline: Deadline): Promise<Votes<Answer>> {
     const marker = await this.#markerBy(deadline);
@@ -120,7 +126,12 @@ export class Quorum {
     if (outsiders <= this.nodes.length - this.majority || this.isClosed) return votes;
     // A majority does not know us any more. What it does know, the next look tells; that look is also the last one.
     if (this.#marker === marker) this.#marker = undefined;
-    return this.#ask(question, await this.#markerBy(deadline), deadline);
+    const isInDoubt = question.isRead !== true && votes.some(mayBeExecuted);
+    const next = await this.#markerBy(deadline).catch((error: Error) => {
+      throw isInDoubt ? unknownBecauseOf(error) : error;
+    });
+    const answered = await this.#ask(question, next, deadline);
+    return isInDoubt ? inDoubtSince(votes, answered) : answered;
   }
 
   async #ask<Answer>(
@@ -129,12 +140,16 @@ export class Quorum {
     deadline: Deadline,
   ): Promise<Votes<Answer>> {
     const leftMs = Math.max(0, this.leftMs(deadline));
+    const given: (NodeVote | undefined)[] = [];
     // A little less than the call has, so that what became of each request is known when that is over.
     const requestsBy = { atMs: deadline.atMs - Math.min(5, leftMs / 20) };
     const answered = new AbortController();
     const requests = this.nodes.map(
       (node) => (report: (vote: Vote<Answer>) => void) =>
-        this.#askNode(node, question, marker, requestsBy, answered.signal, report),
+        this.#askNode(node, question, marker, requestsBy, answered.signal, (vote) => {
+          given[node.number] = vote;
+          report(vote.kind === 'answered' ? this.#read(node, vote.answer, question) : vote);
+        }),
     );
     const votes = await poll(this.runtime, requests, {
       timeoutMs: leftMs,
@@ -142,35 +157,38 @@ export class Quorum {
       isDecided: question.isDecided,
     });
     answered.abort();
-    return votes;
+    const timeoutMs = Math.max(0, Math.min(this.leftMs(requestsBy), question.nodeTimeoutMs));
+    const known = { keys: this.keys, text: marker };
+    return withMemoriesKept(this.nodes, votes, given, known, timeoutMs);
   }
 
   /** Tries again while nothing was sent, there is time, and somebody waits for it. Never rejects. */
   async #askNode<Answer>(
     node: QuorumNode,
-    { script, call, parse, nodeTimeoutMs }: Question<Answer>,
+    { script, call, nodeTimeoutMs }: Question<Answer>,
     text: string,
     deadline: Deadline,
     answered: AbortSignal,
-    report: (vote: Vote<Answer>) => void,
+    report: (vote: NodeVote) => void,
   ): Promise<void> {
-    const marker = { key: this.keys.marker, text };
+    const isOver = () => answered.aborted || this.isClosed || this.leftMs(deadline) <= retryPauseMs;
     for (;;) {
       const timeoutMs = Math.max(0, Math.min(this.leftMs(deadline), nodeTimeoutMs));
-      const vote = await node.vote(script, call, marker, timeoutMs);
+      const vote = await node.vote(script, call, { keys: this.keys, text }, timeoutMs);
       if (vote.kind === 'outsider') this.#mending.mend(node.number, text);
-      report(vote.kind === 'answered' ? this.#read(node.number, vote.answer, parse) : vote);
+      report(vote);
       const isUnsent = vote.kind === 'failed' && vote.error instanceof UnreachableError;
-      const isOver = answered.aborted || this.isClosed || this.leftMs(deadline) <= retryPauseMs;
-      if (!isUnsent || isOver) return;
+      if (!isUnsent || isOver()) return;
       await this.pause(retryPauseMs);
+      // What nobody waits for any more may be taken back by now, and must not come behind that.
+      if (isOver()) return;
     }
   }
 
-  #read<Answer>(node: number, reply: unknown, parse: Question<Answer>['parse']): Vote<Answer> {
-    this.#mending.noteMember(node);
+  #read<Answer>(node: QuorumNode, reply: unknown, { parse }: Question<Answer>): Vote<Answer> {
+    this.#mending.noteMember(node.number);
     try {
-      return { kind: 'answered', answer: parse(reply, node) };
+      return { kind: 'answered', answer: parse(reply, node.number) };
     } catch (error) {
       return { kind: 'failed', error: error as Error, executed: 'no' };
     }
@@ -185,8 +203,7 @@ export class Quorum {
   ): Promise<Vote<unknown>> {
     if (this.#marker === undefined) return { kind: 'outsider' };
     const text = this.#marker;
-    const marker = { key: this.keys.marker, text };
-    const vote = await this.#nodeAt(node).vote(script, call, marker, timeoutMs);
+    const vote = await this.#nodeAt(node).vote(script, call, { keys: this.keys, text }, timeoutMs);
     if (vote.kind === 'outsider') this.#mending.mend(node, text);
     return vote;
   }

@@ -59,6 +59,7 @@ export class Reads {
     const votes = await this.#quorum.ask<Seen[]>(
       {
         script: readScript,
+        isRead: true,
         call: { keys: [keys.suspended, ...leases], args: [names.length, ...names] },
         parse: (reply) => {
           const [now, found] = reply as [string, Reply[]];
@@ -109,6 +110,7 @@ export class Reads {
     const votes = await this.#quorum.ask<string[]>(
       {
         script: membersScript,
+        isRead: true,
         call: { keys: [indexKey, keys.suspended], args: [] },
         parse: (reply) => {
           if (reply === null)

@@ -97,6 +97,7 @@ export class Renewals {
     const votes = await quorum.ask<readonly Text[]>(
       {
         script: readScript,
+        isRead: true,
         call: { keys: [keys.suspended, ...leases], args: [names.length, ...names] },
         parse: (reply) => (reply as [string, Text[]])[1],
         isDecided: (soFar) => answersOf(soFar).length >= quorum.majority,

@@ -42,8 +42,8 @@ const charactersPerStep = 512 * 1024;
 /**
  * Gives a node that lost its memory what a majority of the others remember, and then its vote.
  *
- * It waits first: a request that had the vote of this node before the loss may still be on its way to others, and must be
- * there when these are asked. From then on whatever was granted is known to one of any majority of the others: a majority
+ * It waits first: what counts together with a vote that this node gave before the loss may still be on its way to others,
+ * and must be there when these are asked. Nothing counts with it that is later (see `memories-kept.ts`). From then on whatever was granted is known to one of any majority of the others: a majority
  * granted it, and at most this node of that has forgotten it.
  */
 export async function seedNode(
@@ -93,7 +93,10 @@ async function giveBack(
     const call = { keys: [keys.marker, keys.seeding], args: [token, JSON.stringify(items)] };
     if ((await node.ask(seedScript, call, stepTimeoutMs)) !== 1) return 'failed';
   }
-  const finish = { keys: [keys.marker, keys.seeding, keys.quarantine], args: [token, marker] };
+  const finish = {
+    keys: [keys.marker, keys.seeding, keys.quarantine, keys.identity],
+    args: [token, marker],
+  };
   return (await node.ask(finishSeedingScript, finish, stepTimeoutMs)) === 1 ? 'seeded' : 'failed';
 }
 
@@ -118,7 +121,7 @@ async function recall(
     const vote = await node.vote(
       recallScript,
       { keys: [], args: [cursor, keys.everything] },
-      { key: keys.marker, text: marker },
+      { keys, text: marker },
       stepTimeoutMs,
     );
     if (vote.kind !== 'answered') return undefined;

@@ -5,8 +5,8 @@ const members = new Map<RedisScript, RedisScript>();
 /**
  * The same script as a member of a quorum runs it: not at all, unless the node still has its marker.
  *
- * - KEYS and ARGV: those of the script; last the marker, and the text that it must have.
- * - Returns `member`, the time, and what the script returns; or `outsider`, the time, and what stands there instead.
+ * - KEYS: those of the script; last the identity and the marker. ARGV: those of the script; last the text that the marker must have.
+ * - Returns `member`, the time, the identity, and what the script returns; or `outsider`, the time, and what stands there instead.
  * - Keeps true: a node that lost its memory has lost its marker with it, so it does nothing.
  */
 export function asMember(script: RedisScript): RedisScript {
@@ -14,15 +14,16 @@ export function asMember(script: RedisScript): RedisScript {
     members,
     script,
     () => `
-local marker, expected = table.remove(KEYS), table.remove(ARGV)
+local marker, identity, expected = table.remove(KEYS), table.remove(KEYS), table.remove(ARGV)
 local standing = pcall('GET', marker)
 if standing ~= expected then
   return { 'outsider', number(now), type(standing) == 'string' and standing or false }
 end
+local memory = pcall('GET', identity)
 local function asAlone()
 ${script.body}
 end
-return { 'member', number(now), asAlone() }
+return { 'member', number(now), type(memory) == 'string' and memory or '', asAlone() }
 `,
   );
 }

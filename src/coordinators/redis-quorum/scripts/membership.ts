@@ -120,14 +120,16 @@ return 1
 /**
  * Makes a node that has its memory back a member.
  *
- * - KEYS: the marker; who is at it; the quarantine. ARGV: the token; the marker's text.
+ * - KEYS: the marker; who is at it; the quarantine; the identity. ARGV: the token; the marker's text.
  * - Returns 1, or 0 if somebody else is at it, or the node has lost its memory anew.
+ * - Keeps true: whoever compares the identity with an earlier one sees that there was a loss in between.
  */
 export const finishSeedingScript = defineScript(
   'finishSeeding',
   `
 if call('EXISTS', KEYS[1]) == 1 or call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
 call('SET', KEYS[1], ARGV[3])
+call('SET', KEYS[4], ARGV[2])
 call('DEL', KEYS[2], KEYS[3])
 return 1
 `,

@@ -1,0 +1,104 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Holder } from '../../src/coordinators/index.js';
+import { OutcomeUnknownError } from '../../src/errors/index.js';
+import { realRuntime } from '../../src/time/index.js';
+import { FaultProxy } from '../support/proxy.js';
+import { act, call, longMs, QuorumActor, RedisQuorumFixture } from './redis-quorum-fixture.js';
+
+const fixture = new RedisQuorumFixture();
+const patient = { timeoutMs: 8_000 };
+/** Longer than votes of one question may lie apart. */
+const apartMs = 1_200;
+const proxies: FaultProxy[] = [];
+
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.stop();
+});
+
+/** A client whose way to each node can be closed. */
+async function proxied(id: string): Promise<QuorumActor> {
+  proxies.push(...(await Promise.all(fixture.nodes.map(({ port }) => FaultProxy.start(port)))));
+  const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
+  const actor = new QuorumActor(fixture.client({}, urls), Holder.create(id, realRuntime));
+  await actor.client.read(['warm'], { timeoutMs: 10_000 });
+  return actor;
+}
+
+/** Resolves when the client knows: what it asks from then on is not even sent there. */
+async function close({ client }: QuorumActor, ...numbers: number[]): Promise<void> {
+  const lost = new Set<string>();
+  client.on('disconnected', ({ address }) => lost.add(address));
+  for (const number of numbers) {
+    proxies[number]?.refuse(true);
+    proxies[number]?.reset();
+  }
+  await expect.poll(() => lost.size).toBe(numbers.length);
+}
+
+function open(...numbers: number[]): void {
+  for (const number of numbers) proxies[number]?.refuse(false);
+}
+
+const pause = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
+
+const questions = {
+  'an operator stops a name': async ({ client }: QuorumActor) =>
+    (await client.suspend('job', act, patient)).state,
+  'a lease is extended': async ({ client, holder }: QuorumActor, term: number) => {
+    const request = { name: 'job', holder, term, ttlMs: longMs, metadata: '"later"' };
+    return (await client.renew([request], patient))[0]?.outcome;
+  },
+};
+const answers = ['suspended', 'renewed'];
+
+/** Node 0 alone hears of it, and what `then` says happens before nodes 1 and 2 do. */
+async function askedInTwoParts(
+  ask: (actor: QuorumActor, term: number) => Promise<unknown>,
+  then: () => Promise<unknown>,
+): Promise<unknown> {
+  const ann = await proxied('ann');
+  const term = await ann.take('job');
+  const key = `{tenure:${fixture.namespace}}:lease:job`;
+  const suspended = `{tenure:${fixture.namespace}}:suspended`;
+  const before = await fixture.admins[0]?.get(key);
+  await close(ann, 1, 2, 3, 4);
+  const asking = ask(ann, term).catch((error: Error) => error);
+  await expect
+    .poll(async () => {
+      const count = await fixture.admins[0]?.hlen(suspended);
+      return count === 1 || (await fixture.admins[0]?.get(key)) !== before;
+    })
+    .toBe(true);
+  await then();
+  open(1, 2);
+  return asking;
+}
+
+describe.each(Object.entries(questions))('while %s', (_, ask) => {
+  it('the vote of a node that lost its memory since does not count, though it has a vote again', async () => {
+    const bob = await fixture.actor('bob');
+    const answer = await askedInTwoParts(ask, async () => {
+      const reseeded = bob.reseeded();
+      await fixture.admins[0]?.flushall();
+      await bob.client.read(['whatever'], call);
+      await reseeded;
+    });
+    expect(answer).toBeInstanceOf(OutcomeUnknownError);
+  });
+
+  it('an early vote counts beside late ones if its node has lost nothing', async () => {
+    const answer = await askedInTwoParts(ask, () => pause(apartMs));
+    expect(answers).toContain(answer);
+  });
+});
+
+describe('what a minority executed before a majority was found to have lost its memory', () => {
+  it('is not said to have failed', async () => {
+    const ann = await fixture.actor('ann');
+    const term = await ann.take('job');
+    for (const number of [0, 1, 2]) await fixture.admins[number]?.flushall();
+    const renewal = ann.renew('job', term);
+    await expect(renewal).rejects.toThrow(OutcomeUnknownError);
+    await expect(renewal).rejects.toThrow(/lost their memory/);
+  });
+});
