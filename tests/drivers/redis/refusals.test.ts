@@ -65,7 +65,7 @@ describe('a server that', () => {
     // It answers between two pieces of its data; what is asked in the last moment may have no answer at all.
     const hasty = () => run(1_000).catch((error: unknown) => error);
     await expect
-      .poll(hasty)
+      .poll(hasty, { timeout: 15_000 })
       .toMatchObject({ constructor: StoreRefusedError, storeCode: 'LOADING' });
     expect(await run(15_000)).toBe('2');
     await restarting;
