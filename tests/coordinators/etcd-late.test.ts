@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
+import { Gate, Gateway } from '../drivers/etcd/gateway.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
-import { Gate, Gateway } from './etcd-gateway.js';
 import { Actor, call, pause, until } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 40_000 });

@@ -15,6 +15,13 @@ export class NoAnswer extends Error {
   }
 }
 
+/** What was waited for is somebody else's request, and the time was over first. Nothing was sent. */
+export class OutOfTime extends NoAnswer {
+  constructor(what: string) {
+    super(`${what} had to wait until its time was over`, false);
+  }
+}
+
 /** The server does not know the token any more, or its users have changed since it was given. Not executed. */
 export class TokenExpired extends Error {}
 
@@ -33,7 +40,11 @@ export interface EtcdFailure {
   readonly message: string;
 }
 
-const unavailable = 14;
+/**
+ * Codes of gRPC that leave open what became of the request: cancelled, unknown, deadline exceeded, internal, unavailable,
+ * data loss. It may have been proposed to the other members before; and what says `unknown` may be no etcd.
+ */
+const openCodes = new Set([1, 2, 4, 13, 14, 15]);
 
 /** Words of the server, in the order in which they are looked for. */
 const meanings: readonly (readonly [RegExp, (address: string, what: string) => Error])[] = [
@@ -92,12 +103,21 @@ const meanings: readonly (readonly [RegExp, (address: string, what: string) => E
 /** What a failure that the server reports means for the request. Repeats none of its words: they may quote a key. */
 export function failureError({ code, message }: EtcdFailure, address: string, what: string): Error {
   for (const [words, make] of meanings) if (words.test(message)) return make(address, what);
-  // It may have been proposed to the others before the time ran out or the leader changed.
-  const isOpen = code === unavailable || code === 1 || code === 4;
-  if (isOpen) return new NoAnswer(`${address} could not say what became of ${what}`, true);
+  if (openCodes.has(code)) {
+    const answer = `${address} could not say what became of ${what} (code ${code} of gRPC)`;
+    return new NoAnswer(answer, true);
+  }
   return new StoreRefusedError(
     `GRPC_${code}`,
     `${address} refused ${what} with code ${code} of gRPC; nothing was executed.`,
+  );
+}
+
+/** Something between answers in the place of a member: what was asked for may be executed all the same. */
+export function foreignAnswer(address: string, status: number, mayBeExecuted: boolean): NoAnswer {
+  return new NoAnswer(
+    `${address} answered with status ${status} and no JSON of etcd`,
+    mayBeExecuted,
   );
 }
 

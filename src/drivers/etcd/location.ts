@@ -37,6 +37,7 @@ const defaultPort = 2379;
 const schemes = ['etcd:', 'etcds:', 'http:', 'https:'];
 const form = /^([a-z]+:)\/\/(?:([^\s/?#]*)@)?([^\s/?#@]+)\/?(?:\?([^\s#]*))?$/i;
 const hostForm = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
+/* Errors show nothing of a URL: a password that is not encoded ends up in any part of it. */
 const remedy =
   'use etcd://host:2379 or etcds://host (TLS), several hosts divided by commas, with user:password@ before them if need be';
 
@@ -76,7 +77,7 @@ export function etcdLocation(
 function parse(text: string) {
   const [, scheme = '', login, hosts = '', parameters = ''] = form.exec(text.trim()) ?? [];
   if (!schemes.includes(scheme.toLowerCase())) {
-    throw new OptionError('url', text, 'is no URL of an etcd cluster', remedy);
+    throw new OptionError('url', 'hidden', 'is no URL of an etcd cluster', remedy);
   }
   const [user, password] = login === undefined ? [] : loginOf(login);
   return {
@@ -102,7 +103,7 @@ function endpointOf(text: string): EtcdEndpoint {
   const [, host, port = String(defaultPort)] = hostForm.exec(text) ?? [];
   const number = Number(port);
   if (host === undefined || number < 1 || number > 65_535)
-    throw new OptionError('url', text, 'names an endpoint that is none', remedy);
+    throw new OptionError('url', 'hidden', 'names an endpoint that is none', remedy);
   return { host: host.replace(/^\[|\]$/g, ''), port: number };
 }
 
@@ -113,8 +114,8 @@ function tlsParameters(parameters: URLSearchParams): EtcdTlsOptions {
     if ((tlsNames as readonly string[]).includes(name)) continue;
     throw new OptionError(
       'url',
-      name,
-      'is no parameter of an etcd URL',
+      'hidden',
+      'has what is no parameter of an etcd URL',
       `use ${tlsNames.join(', ')}`,
     );
   }

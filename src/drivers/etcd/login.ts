@@ -1,5 +1,5 @@
 import type { Deadline } from './deadline.js';
-import { AuthNotEnabled, NoAnswer } from './errors.js';
+import { AuthNotEnabled, NoAnswer, OutOfTime } from './errors.js';
 import type { EtcdEndpoint, EtcdLocation } from './location.js';
 
 type Authenticate = (
@@ -9,15 +9,24 @@ type Authenticate = (
   deadline: Deadline,
 ) => Promise<unknown>;
 
+/** The promise's outcome, or within the deadline a {@link NoAnswer}. */
+type Within = <Value>(promise: Promise<Value>, what: string, deadline: Deadline) => Promise<Value>;
+
 /** The token that stands for user and password: one for all members, until one of them does not take it any more. */
 export class Login {
   readonly #location: Pick<EtcdLocation, 'user' | 'password'>;
   readonly #authenticate: Authenticate;
+  readonly #within: Within;
   #token: Promise<string | undefined> | undefined;
 
-  constructor(location: Pick<EtcdLocation, 'user' | 'password'>, authenticate: Authenticate) {
+  constructor(
+    location: Pick<EtcdLocation, 'user' | 'password'>,
+    authenticate: Authenticate,
+    within: Within,
+  ) {
     this.#location = location;
     this.#authenticate = authenticate;
+    this.#within = within;
   }
 
   /** `undefined` without a user, or where the cluster has no use for one. */
@@ -28,13 +37,17 @@ export class Login {
   ): Promise<string | undefined> {
     const { user: name, password = '' } = this.#location;
     if (name === undefined) return undefined;
-    this.#token ??= this.#ask(endpoint, JSON.stringify({ name, password }), what, deadline);
-    const token = this.#token;
-    try {
-      return await token;
-    } catch (error) {
-      if (this.#token === token) this.#token = undefined;
-      throw error;
+    for (;;) {
+      const isOwn = this.#token === undefined;
+      this.#token ??= this.#ask(endpoint, JSON.stringify({ name, password }), what, deadline);
+      const token = this.#token;
+      try {
+        return await this.#within(token, what, deadline);
+      } catch (error) {
+        if (this.#token === token) this.#token = undefined;
+        // The call that began to log in may have had less time, or asked a member that hangs.
+        if (isOwn || !(error instanceof NoAnswer) || error instanceof OutOfTime) throw error;
+      }
     }
   }
 

@@ -8,14 +8,16 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import { Emitter } from '../../events/index.js';
-import { elapsedMs, type Runtime } from '../../time/index.js';
+import { elapsedMs, type Runtime, withDeadline } from '../../time/index.js';
 import type { Deadline } from './deadline.js';
 import {
   type EtcdFailure,
   failureError,
   failureOf,
+  foreignAnswer,
   NoAnswer,
   notEtcd,
+  OutOfTime,
   TokenExpired,
 } from './errors.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
@@ -75,8 +77,10 @@ export class Members {
     this.#location = location;
     this.runtime = runtime;
     this.#order = [...location.endpoints];
-    this.#login = new Login(location, (endpoint, body, what, deadline) =>
-      this.#authenticate(endpoint, body, what, deadline),
+    this.#login = new Login(
+      location,
+      (endpoint, body, what, deadline) => this.#authenticate(endpoint, body, what, deadline),
+      (promise, what, deadline) => this.#within(promise, what, deadline),
     );
     const { tls } = location;
     const usual = { keepAlive: true, keepAliveMsecs: 10_000 };
@@ -138,7 +142,7 @@ export class Members {
         if (!(error instanceof NoAnswer)) throw error;
         this.avoid(endpoint);
         failures.push(error);
-        if (error.mayBeExecuted && !parts.isRepeatable) break;
+        if ((error.mayBeExecuted && !parts.isRepeatable) || this.#isClosed) break;
       }
     }
     throw this.#unanswered(parts.what, failures);
@@ -189,11 +193,24 @@ export class Members {
     }
     const answer = parseJson(reply.text) as { etcdserver?: unknown } | undefined | null;
     const version = answer?.etcdserver;
-    if (typeof version !== 'string') throw notEtcd(addressOf(endpoint), reply.status);
+    if (typeof version !== 'string') {
+      // A balancer whose members are gone for now says so in its own words.
+      const { status } = reply;
+      if (status >= 500) throw foreignAnswer(addressOf(endpoint), status, false);
+      throw notEtcd(addressOf(endpoint), status);
+    }
     this.#proven.add(endpoint);
     this.noteAnswer(endpoint);
     const warning = versionWarning(version, addressOf(endpoint));
     if (warning !== undefined) this.warnOnce(warning);
+  }
+
+  /** Waits for what another call has sent, but not beyond the deadline of this one. */
+  #within<Value>(promise: Promise<Value>, what: string, deadline: Deadline): Promise<Value> {
+    const leftMs = Math.max(noTimeMs, this.remainingMs(deadline));
+    return withDeadline(this.runtime, leftMs, what, promise).catch((error) => {
+      throw error instanceof OutcomeUnknownError ? new OutOfTime(what) : error;
+    });
   }
 
   async #authenticate(endpoint: EtcdEndpoint, body: string, what: string, deadline: Deadline) {
@@ -268,10 +285,14 @@ export class Members {
 
   #parse(endpoint: EtcdEndpoint, { status, text }: Reply, what: string): unknown {
     const raw = parseJson(text);
-    if (typeof raw !== 'object' || raw === null) throw notEtcd(addressOf(endpoint), status);
-    const failure = failureOf(raw);
-    if (failure === undefined) return raw;
-    throw failureError(failure, addressOf(endpoint), what);
+    const answer = typeof raw === 'object' && raw !== null ? raw : {};
+    const failure = failureOf(answer);
+    if (failure !== undefined) throw failureError(failure, addressOf(endpoint), what);
+    // Every answer of etcd has a header, in a stream one level below.
+    if (status === 200 && ('header' in answer || 'result' in answer)) return answer;
+    // Whoever answers so is looked at anew before the next request.
+    this.#proven.delete(endpoint);
+    throw foreignAnswer(addressOf(endpoint), status, true);
   }
 
   warnOnce(message: string): void {

@@ -12,6 +12,7 @@ import {
 import { realRuntime } from '../../../src/time/index.js';
 import { FaultProxy } from '../../support/proxy.js';
 import { type EtcdCluster, startEtcd } from '../../support/servers/index.js';
+import { Gate, Gateway } from './gateway.js';
 
 let cluster: EtcdCluster;
 
@@ -94,5 +95,89 @@ describe('a client of etcd', () => {
     );
     client.close();
     server.close();
+  });
+
+  it('takes what is no answer of etcd for no answer: a balancer may have passed the write on', async () => {
+    const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
+    const client = connect(gateway.url);
+    for (const [status, text] of [
+      [502, '<h1>Bad Gateway</h1>'],
+      [504, '{"error":"upstream request timeout"}'],
+      [200, '{"message":"maintenance"}'],
+      [200, ''],
+    ] as const) {
+      gateway.insteadOf = () => undefined;
+      await client.read([get], 'a test', client.deadline(3_000));
+      gateway.insteadOf = () => ({ status, text });
+      const value = `${status}${text}`;
+      const written = client.txn([], [{ ...put, value }], 'a test', client.deadline(3_000));
+      await expect(written, value).rejects.toThrow(OutcomeUnknownError);
+      gateway.insteadOf = () => undefined;
+      const { found } = await client.read([get], 'a test', client.deadline(3_000));
+      expect(found[0]?.[0]?.value).toBe(value);
+    }
+    client.close();
+    gateway.stop();
+  });
+
+  it('says of a balancer that cannot pass anything on that the write was not sent', async () => {
+    const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
+    gateway.insteadOf = () => ({ status: 503, text: 'no healthy upstream' });
+    const client = connect(gateway.url);
+    await expect(client.txn([], [put], 'a test', client.deadline(2_000))).rejects.toThrow(
+      UnreachableError,
+    );
+    client.close();
+    gateway.stop();
+  });
+
+  it('leaves unknown what was under way when it is closed, be there other members', async () => {
+    const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
+    const client = connect(`${gateway.url},${cluster.url.replace('etcd://', '')}`);
+    await client.read([get], 'a test', client.deadline(3_000));
+    const [reached, go] = [new Gate(), new Gate()];
+    gateway.beforeAnswer = () => {
+      reached.open();
+      return go.opened;
+    };
+    const deadline = client.deadline(5_000);
+    const written = client.txn([], [put], 'a test', deadline, true).catch((error) => error);
+    await reached.opened;
+    client.close();
+    expect(await written).toBeInstanceOf(OutcomeUnknownError);
+    go.open();
+    gateway.stop();
+  });
+});
+
+describe('the login of a client of etcd', () => {
+  let users: EtcdCluster;
+
+  beforeAll(async () => {
+    users = await startEtcd();
+    await users.etcdctl('user', 'add', 'root:secret');
+    await users.etcdctl('user', 'grant-role', 'root', 'root');
+    await users.etcdctl('auth', 'enable');
+  });
+  afterAll(() => users.stop());
+
+  it('keeps the time of each call, whichever of them began it', async () => {
+    const gateway = await Gateway.start(users.members[0]?.port ?? 0);
+    const client = connect(gateway.url.replace('etcd://', 'etcd://root:secret@'));
+    const go = new Gate();
+    const isLogin = (path: string) => path === '/v3/auth/authenticate';
+    gateway.beforeAnswer = ({ path }) => (isLogin(path) ? go.opened : undefined);
+    const read = (timeoutMs: number) => client.read([get], 'a test', client.deadline(timeoutMs));
+    const long = read(5_000);
+    const startedMs = performance.now();
+    await expect(read(300), 'one that joined the login of another').rejects.toThrow();
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    const short = read(300);
+    const patient = read(5_000);
+    await expect(short).rejects.toThrow();
+    go.open();
+    await Promise.all([long, patient]);
+    client.close();
+    gateway.stop();
   });
 });

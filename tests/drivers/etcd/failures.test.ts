@@ -43,6 +43,10 @@ describe('what a failure of etcd means', () => {
     }
   });
 
+  it.each([1, 2, 4, 13, 14, 15])('code %i leaves open what became of the request', (code) => {
+    expect(meaning(code, 'words')).toMatchObject({ mayBeExecuted: true });
+  });
+
   it('repeats nothing of what the server said: that may quote a key', () => {
     expect(meaning(3, 'duplicate key s3cret').message).not.toContain('s3cret');
   });
