@@ -41,6 +41,13 @@ describe('an embedded process', () => {
     expect(send).toHaveBeenCalledOnce();
   });
 
+  it('is told when it is called, by what takes a listener back at once', () => {
+    const gate = new Gate();
+    const unsubscribe = () => {};
+    const queue = { onCalled: (_holder: string, _called: () => void) => unsubscribe };
+    expect(gated(queue, gate).onCalled('me', () => {})).toBe(unsubscribe);
+  });
+
   it('hears of events only while it runs', async () => {
     const gate = new Gate();
     const heard: string[] = [];

@@ -1,7 +1,7 @@
 import type { Gate } from './gate.js';
 
 /** Methods that take a listener and return at once. All others are requests that return a promise. */
-const subscriptions = new Set<string | symbol>(['watch', 'onConnectionLost', 'on']);
+const subscriptions = new Set<string | symbol>(['watch', 'onCalled', 'onConnectionLost', 'on']);
 
 type Method = (...args: unknown[]) => unknown;
 
