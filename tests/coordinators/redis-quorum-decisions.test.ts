@@ -161,10 +161,16 @@ describe('a renewal and an end', () => {
     expect(mergeRenewal([renewed, renewed, 'vanished'], quota(2))).toBeUndefined();
     const lost = mergeRenewal([renewed, renewed, 'vanished', 'revoked', 'superseded'], quota(0));
     expect(lost).toEqual({ outcome: 'not-yours', reason: 'revoked' });
-    expect(mergeEnd(['ended', 'ended', 'vanished', 'vanished'], quota(1))?.outcome).toBe('ended');
-    const late = mergeEnd(['ended', 'vanished', 'vanished', 'vanished', 'vanished'], quota(0));
+    const few = ['ended', 'ended', 'vanished', 'vanished'] as const;
+    expect(mergeEnd(few, quota(1), false)?.outcome).toBe('ended');
+    expect(mergeEnd(few, quota(1), true)).toBeUndefined();
+    const late = mergeEnd(
+      ['ended', 'vanished', 'vanished', 'vanished', 'vanished'],
+      quota(0),
+      false,
+    );
     expect(late).toEqual({ outcome: 'not-yours', reason: 'vanished' });
-    expect(mergeEnd(['ended', 'ended'], quota(3))).toBeUndefined();
+    expect(mergeEnd(['ended', 'ended'], quota(3), false)).toBeUndefined();
   });
 
   it('leave a holder its ttl, less the time that passed and the drift of clocks', () => {

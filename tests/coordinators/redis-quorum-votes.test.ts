@@ -102,3 +102,18 @@ describe('what a minority executed before a majority was found to have lost its 
     await expect(renewal).rejects.toThrow(/lost their memory/);
   });
 });
+
+describe('a handoff', () => {
+  it('is not said to have succeeded while a majority may let another than the successor in', async () => {
+    const ann = await fixture.actor('ann');
+    const bob = await fixture.actor('bob');
+    const term = await ann.take('job');
+    // As if this node had missed the grant.
+    await fixture.admins[2]?.del(`{tenure:${fixture.namespace}}:lease:job`);
+    fixture.freeze(3, 4);
+    const { holder } = ann;
+    const request = { name: 'job', holder, term, to: bob.holder.id, reserveMs: longMs };
+    await expect(ann.client.handoff([request], call)).rejects.toThrow(OutcomeUnknownError);
+    fixture.thaw(3, 4);
+  });
+});

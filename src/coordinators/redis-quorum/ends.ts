@@ -37,8 +37,8 @@ export async function endLeases(
     quorum.deadlineIn(timeoutMs),
   );
   for (const { name } of requests) keys.place(name).indexFreshUntilMs = notIndexed;
-  return requests.map((_, index) => {
-    const result = mergeEnd(at(votes, index), quota(votes));
+  return requests.map((request, index) => {
+    const result = mergeEnd(at(votes, index), quota(votes), 'to' in request);
     if (result !== undefined) return result;
     throw noMajority('the end of a lease', votes, quorum.addresses, false);
   });

@@ -18,13 +18,20 @@ export function mergeRenewal(outcomes: readonly Outcome[], quota: Quota): RenewR
   return refusal(outcomes);
 }
 
-/** It was the caller's if a majority may have held it until now; where it is ended, it is in nobody's way. */
-export function mergeEnd(outcomes: readonly Outcome[], quota: Quota): EndResult | undefined {
+/**
+ * It was the caller's if a majority may have held it until now; where it is ended, it is in nobody's way.
+ *
+ * If the name is `reserved` from now on, a majority has to know that: whoever finds a majority that does not, is granted it.
+ */
+export function mergeEnd(
+  outcomes: readonly Outcome[],
+  quota: Quota,
+  reserved: boolean,
+): EndResult | undefined {
   if (outcomes.length < quota.majority) return undefined;
   const endedCount = outcomes.filter((outcome) => outcome === 'ended').length;
-  if (endedCount > 0 && endedCount + quota.silentCount >= quota.majority)
-    return { outcome: 'ended' };
-  return refusal(outcomes);
+  if (endedCount === 0 || endedCount + quota.silentCount < quota.majority) return refusal(outcomes);
+  return reserved && endedCount < quota.majority ? undefined : { outcome: 'ended' };
 }
 
 /** Whether what the silent nodes may say changes nothing. */
