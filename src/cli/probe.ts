@@ -3,6 +3,9 @@ import { quoted } from './next-command.js';
 import { withSchema } from './postgres-url.js';
 import { kindOf } from './store-kinds.js';
 
+/** Several commands stand below each other, behind `next:`, and can be pasted as they are. */
+const nextLine = `;\n${' '.repeat('  next:    '.length)}`;
+
 /** A command that everybody who runs such a server has at hand. @param address as `addressOf` writes it. */
 export function probeOf(address: string): string {
   if (address.startsWith('sqlite:')) return `ls -l ${address.slice('sqlite:'.length)}`;
@@ -23,7 +26,7 @@ export function probeOf(address: string): string {
     case 'cluster':
       return `${redisCli(list.scheme, list.hosts[0] ?? '')} cluster info`;
     case 'quorum':
-      return list.hosts.map((host) => `${redisCli(list.scheme, host)} ping`).join('; ');
+      return list.hosts.map((host) => `${redisCli(list.scheme, host)} ping`).join(nextLine);
     default:
       return `redis-cli -u ${address} ping`;
   }
@@ -46,7 +49,7 @@ function eachHost(
   return hosts
     .map((host) => splitPort(host, defaultPort))
     .map(([host, port]) => command(bare(host), port))
-    .join('; ');
+    .join(nextLine);
 }
 
 function splitPort(text: string, defaultPort: number): [host: string, port: number] {

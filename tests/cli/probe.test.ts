@@ -11,10 +11,13 @@ describe('the command that looks whether a store is there', () => {
       'ETCDCTL_API=3 etcdctl --endpoints=h1:2380,h2:2379,[::1]:2379 endpoint health',
     ],
     ['etcds://h1', 'ETCDCTL_API=3 etcdctl --endpoints=https://h1:2379 endpoint health'],
-    ['zookeeper://h1,[::1]:2182/x', 'echo srvr | nc h1 2181; echo srvr | nc ::1 2182'],
+    ['zookeeper://h1,[::1]:2182/x', 'echo srvr | nc h1 2181;\n           echo srvr | nc ::1 2182'],
     ['redis+sentinel://h1/main', 'redis-cli -h h1 -p 26379 sentinel get-master-addr-by-name main'],
     ['rediss+cluster://h1:7000,h2', 'redis-cli -u rediss://h1:7000 cluster info'],
-    ['redis+quorum://h1,h2:1', 'redis-cli -u redis://h1 ping; redis-cli -u redis://h2:1 ping'],
+    [
+      'redis+quorum://h1,h2:1',
+      'redis-cli -u redis://h1 ping;\n           redis-cli -u redis://h2:1 ping',
+    ],
   ])('of %s is %s', (address, command) => {
     expect(probeOf(address)).toBe(command);
   });

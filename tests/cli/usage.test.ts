@@ -107,6 +107,17 @@ describe.concurrent('the command line', () => {
     ['a group that is none', ['status', 'a/'], 'NAME or GROUP has an empty segment'],
     ['an act without a reason', ['suspend', 'x'], "required option '--reason <text>'"],
     ['a reason of two lines', ['suspend', 'x', '--reason', 'a\nb'], '--reason does not say'],
+    [
+      'a ttl that the store does not grant',
+      ['run', '--election', 'x', '--ttl', '1s', '--url', 'zookeeper://h', '--', 'true'],
+      '--ttl is not granted by the store zookeeper (got "1s"): use 4s to 40s',
+    ],
+    ['a schema in a store that has none', ['migrate', '--url', 'etcd://h'], 'needs no migration'],
+    [
+      'a list of hosts that is none',
+      ['who', 'x', '--url', `etcd://u:${password}@h1,,h2`],
+      '--url is not a list of hosts',
+    ],
     ['a handoff to nobody', ['handoff', 'x'], "required option '--to <id>'"],
     ['a successor that is no id', ['handoff', 'x', '--to', '-'], '--to is not a holder id'],
     [
