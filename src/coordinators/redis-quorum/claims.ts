@@ -12,10 +12,19 @@ export type ClaimVerdict =
   | { readonly kind: 'won'; readonly term: number }
   | { readonly kind: 'held'; readonly current: LeaseRecord }
   | { readonly kind: 'corrupt'; readonly detail: string }
-  /** Others have claims, and nobody a majority. `isFirst`: they give way to us, and not we to them. */
-  | { readonly kind: 'split'; readonly isFirst: boolean; readonly current: LeaseRecord | undefined }
+  /**
+   * Others have claims, and nobody a majority. `isFirst`: they give way to us, and not we to them. `isForeseen`: somebody has a
+   * majority, and has not said so yet; `current` is the lease that it may make of it.
+   */
+  | ({ readonly kind: 'split'; readonly isFirst: boolean } & Evidence)
   /** Too few have answered. */
   | { readonly kind: 'open' };
+
+/** What stood in the way, as far as anybody can tell who does not ask again. */
+export interface Evidence {
+  readonly current: LeaseRecord | undefined;
+  readonly isForeseen: boolean;
+}
 
 /** `results`: what each node that answered said. */
 export function judgeClaim(
@@ -38,7 +47,7 @@ export function judgeClaim(
   return {
     kind: 'split',
     isFirst: isFirst(request.attempt, terms.length, blockers),
-    current: bestEvidence(blockers, quota.majority),
+    ...bestEvidence(blockers, quota.majority),
   };
 }
 
@@ -85,15 +94,19 @@ function isFirst(attempt: string, ownCount: number, blockers: readonly LeaseReco
 }
 
 /** What to show who asks at the end: a lease rather than a claim; of claims those of most nodes, as the lease they may become. */
-function bestEvidence(blockers: readonly LeaseRecord[], majority: number): LeaseRecord | undefined {
+function bestEvidence(blockers: readonly LeaseRecord[], majority: number): Evidence {
   const lease = blockers.find((record) => !isClaim(record));
-  if (lease !== undefined) return lease;
+  if (lease !== undefined) return { current: lease, isForeseen: false };
   const byAttempt = new Map<string, HeldRecord[]>();
   for (const claim of blockers.filter(isClaim))
     byAttempt.set(claim.leaseId, [...(byAttempt.get(claim.leaseId) ?? []), claim]);
-  const [most] = [...byAttempt.values()].sort((one, other) => other.length - one.length);
-  const [first] = most ?? [];
-  if (most === undefined || first === undefined) return undefined;
-  const terms = most.map(({ term }) => term);
-  return { ...first, term: chooseTerm(terms, majority), metadata: undefined };
+  const [most = []] = [...byAttempt.values()].sort((one, other) => other.length - one.length);
+  const [first] = most;
+  if (first === undefined) return { current: undefined, isForeseen: false };
+  const term = chooseTerm(
+    most.map((claim) => claim.term),
+    majority,
+  );
+  const current = { ...first, term, metadata: undefined };
+  return { current, isForeseen: most.length >= majority };
 }

@@ -8,13 +8,14 @@ import { answerAcquire } from '../redis/answers.js';
 import { acquireCall, endCall, whole } from '../redis/arguments.js';
 import { locate } from '../redis/keys.js';
 import { acquireScript, endScript } from '../redis/scripts/index.js';
-import { type ClaimVerdict, judgeClaim } from './claims.js';
+import { type ClaimVerdict, type Evidence, judgeClaim } from './claims.js';
 import { isTooLate, noMajority } from './errors.js';
 import { claimMs, validityMs } from './limits.js';
 import { answersOf, type Votes } from './majority.js';
 import { claimMetadata } from './merge/memories.js';
 import type { Deadline, Question, Quorum } from './quorum.js';
 import { confirmScript } from './scripts/confirm.js';
+import { settleScript } from './scripts/settle.js';
 import { takeBackScript } from './scripts/take-back.js';
 
 export interface GrantReports {
@@ -83,7 +84,7 @@ class Acquisition {
   readonly #backoff: Backoff;
   readonly #results = new Map<AcquireRequest, AcquireResult>();
   /** What stood in the way last, for those that are not decided at the end. */
-  readonly #evidence = new Map<AcquireRequest, LeaseRecord>();
+  readonly #evidence = new Map<AcquireRequest, Evidence>();
   /** Whether claims were taken back in the last round. */
   #gaveWay = false;
   /** Whether something may be left of what was sent, and nobody knows. */
@@ -111,7 +112,7 @@ class Acquisition {
       (request) =>
         this.#results.get(request) ?? {
           outcome: 'held',
-          current: this.#evidence.get(request) as LeaseRecord,
+          current: this.#evidence.get(request)?.current as LeaseRecord,
         },
     );
   }
@@ -136,7 +137,7 @@ class Acquisition {
   async #giveUp(failure: TenureError | undefined): Promise<void> {
     const rest = this.#requests.filter((request) => !this.#results.has(request));
     if (failure === undefined) {
-      await this.#takeBack(rest);
+      await Promise.all([this.#takeBack(rest), this.#settle(rest)]);
       if (rest.every((request) => this.#evidence.has(request))) return;
     }
     this.#quorum.throwIfClosedUnless(this.#isInDoubt);
@@ -185,7 +186,7 @@ class Acquisition {
       this.#reports.corrupt(request.name, verdict.detail);
     }
     if (verdict.kind === 'split' && verdict.current !== undefined)
-      this.#evidence.set(request, verdict.current);
+      this.#evidence.set(request, verdict);
   }
 
   #noteSuspensions(
@@ -356,7 +357,7 @@ class Acquisition {
   /** The claims alone, at every node, those that did not answer included. Never rejects: what is left ends by itself. */
   #takeBack(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
     const { places, indexes, numbers } = locate(this.#quorum.keys, requests);
-    return this.#undo({
+    return this.#tellAll({
       script: takeBackScript,
       call: {
         keys: [...places.map(({ lease }) => lease), ...indexes],
@@ -373,14 +374,34 @@ class Acquisition {
     });
   }
 
+  /** Whoever has a majority and lost its answers is to learn the term that we are about to tell. */
+  async #settle(rest: readonly AcquireRequest[]): Promise<void> {
+    const foreseen = rest.flatMap(({ name }, index) => {
+      const evidence = this.#evidence.get(rest[index] as AcquireRequest);
+      if (evidence?.isForeseen !== true || evidence.current?.state !== 'held') return [];
+      const { holder, leaseId, term } = evidence.current;
+      return [{ lease: this.#quorum.keys.place(name).lease, args: [holder.wire, leaseId, term] }];
+    });
+    if (foreseen.length === 0) return;
+    await this.#tellAll({
+      script: settleScript,
+      call: {
+        keys: [this.#quorum.keys.term, ...foreseen.map(({ lease }) => lease)],
+        args: [foreseen.length, ...foreseen.flatMap(({ args }) => args)],
+      },
+    });
+  }
+
   /** What was confirmed at too few nodes to be a lease. */
   #release(requests: readonly AcquireRequest[]): Promise<Votes<true> | undefined> {
     const releases = requests.map(({ name, holder, attempt }) => ({ name, holder, attempt }));
-    return this.#undo({ script: endScript, call: endCall(this.#quorum.keys, releases) });
+    return this.#tellAll({ script: endScript, call: endCall(this.#quorum.keys, releases) });
   }
 
   /** It goes on for its own time; the call does not wait for it longer than it may. */
-  async #undo(question: Pick<Question<true>, 'script' | 'call'>): Promise<Votes<true> | undefined> {
+  async #tellAll(
+    question: Pick<Question<true>, 'script' | 'call'>,
+  ): Promise<Votes<true> | undefined> {
     const { majority, runtime } = this.#quorum;
     const waiting = new AbortController();
     const asking = this.#quorum.ask<true>(

@@ -34,8 +34,9 @@ export class Mending {
     this.#reports = reports;
   }
 
+  /** Whoever was told that it is out is told that it is back, whoever brought it. */
   noteMember(number: number): void {
-    this.#out.delete(number);
+    if (this.#out.delete(number)) this.#reports.nodeReseeded(this.#addressOf(number));
   }
 
   noteOut(number: number, reason: string): void {
@@ -55,9 +56,7 @@ export class Mending {
     void seedNode({ ...this.#nodes, noteLost }, number, marker, sources)
       .then((outcome) => {
         if (outcome === 'stranger') this.noteOut(number, 'it is a member of another quorum');
-        if (outcome !== 'seeded') return;
-        this.#out.delete(number);
-        this.#reports.nodeReseeded(this.#addressOf(number));
+        if (outcome === 'seeded') this.noteMember(number);
       })
       // Whoever meets it again tries again.
       .catch(() => undefined)
