@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import zookeeper from 'node-zookeeper-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
 import { OutcomeUnknownError, StoreMisconfiguredError } from '../../src/index.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
-import { call, newNamespace, Process } from './zookeeper-fixture.js';
-import { asOperator } from './zookeeper-target.js';
+import { call, eventually, newNamespace, Process } from './zookeeper-fixture.js';
+import { asOperator, hasMulti } from './zookeeper-target.js';
 
 const ttlMs = 5_000;
 const longTtlMs = 20_000;
@@ -75,6 +76,82 @@ describe('a batch that is executed in part', () => {
     );
   });
 });
+
+describe('a lease whose time is over', () => {
+  it('is not revived by a renewal that overtakes its end', async () => {
+    const [ann, job] = [await start('ann'), 'blocked'];
+    const term = await ann.take(job, longTtlMs);
+    // Shorter than its session, which outlives the pause.
+    expect(await ann.renew(job, term, 600)).toEqual({ outcome: 'renewed' });
+    blockLoop(650);
+    expect(await ann.renew(job, term, 600)).toMatchObject({ outcome: 'not-yours' });
+    expect(await ann.tries(job)).toBe('granted');
+  });
+
+  it('is not renewed by what waited for a connection beyond that time', async () => {
+    const [ann, job] = [await start('ann'), 'waiting'];
+    const term = await ann.take(job, longTtlMs);
+    await ann.renew(job, term, 1_000);
+    const disconnected = new Promise<void>((resolve) => {
+      ann.client.on('disconnected', () => resolve());
+    });
+    await ann.vanish();
+    await disconnected;
+    const renewing = ann.renew(job, term, 1_000);
+    await pause(1_100);
+    ann.proxy.heal();
+    expect(await renewing).toMatchObject({ outcome: 'not-yours' });
+  });
+
+  it('goes, with its node, although the connection was lost while it was ended', async () => {
+    const [ann, job] = [await start('ann'), 'unheard'];
+    await ann.client.enroll([candidate(ann, job, 400)], call);
+    expect(await candidatesOf(job)).toHaveLength(1);
+    ann.proxy.up.set({ kind: 'judge', fateOf: (bytes) => (hasMulti(bytes) ? 'swallow' : 'none') });
+    await ann.proxy.up.caught();
+    await ann.vanish();
+    // Longer than the attempt to end it.
+    await pause(600);
+    ann.proxy.heal();
+    await eventually('its end', async () => (await candidatesOf(job)).length === 0, 3_000);
+  });
+});
+
+describe('the nodes of the namespace', () => {
+  it.each(['granted', 'bells', 'documents'])('are made anew if only %s is gone', async (node) => {
+    const ann = await start('ann');
+    await ann.take(`before-${node}`, longTtlMs);
+    await asOperator(server, (connection) => deleteAll(connection, `${paths.root}/${node}`));
+    ann.proxy.reset();
+    const bob = await start('bob');
+    await bob.take(`after-${node}`, longTtlMs);
+    await ann.take(`too-${node}`, longTtlMs);
+    expect(await bob.client.writeDocument(`after-${node}`, 'text', 0, call)).toMatchObject({
+      outcome: 'written',
+    });
+  });
+});
+
+const pause = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
+
+/** Nothing of this process goes on meanwhile. */
+function blockLoop(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
+
+function candidate({ holder }: Process, name: string, candidateTtlMs: number) {
+  const entry = { name, holder, ttlMs: candidateTtlMs, preference: 0 };
+  return { ...entry, standing: 'waiting' } as const;
+}
+
+const candidatesOf = (name: string) =>
+  asOperator(server, (connection) => connection.getChildren(paths.name(name)));
+
+async function deleteAll(connection: ZooKeeperConnection, path: string): Promise<void> {
+  for (const child of await connection.getChildren(path))
+    await deleteAll(connection, `${path}/${child}`);
+  await connection.delete(path);
+}
 
 async function renewalsOf(name: string, attempt = ''): Promise<number> {
   const path = paths.lease(name, attempt);

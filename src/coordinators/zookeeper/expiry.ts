@@ -77,12 +77,14 @@ export class Expiry {
     const { tended } = this.#options;
     const found = await nodeOrNothing(call, control, node.path);
     if (found !== undefined && this.#wasRenewed(node, found.stat.modifiedZxid, node.ttlMs)) return;
-    tended.forget(node.path);
-    if (found === undefined) return;
-    const { version } = found.stat;
-    await call
-      .write(control, () => control.multi([{ kind: 'delete', path: node.path, version }]))
-      .catch(unless(errorCode.noNode, errorCode.badVersion));
+    if (found !== undefined) {
+      const { version } = found.stat;
+      await call
+        .write(control, () => control.multi([{ kind: 'delete', path: node.path, version }]))
+        .catch(unless(errorCode.noNode, errorCode.badVersion));
+    }
+    // Not before that: until it is answered, the node may still be there.
+    if (tended.get(node.path) === node) tended.forget(node.path);
   }
 
   /** Somebody has written to it since we last did: it lives on from now. */

@@ -67,7 +67,8 @@ export class Renewals {
       node.nameVersion !== undefined &&
       node.modifiedZxid !== undefined &&
       node.session.ttlMs >= request.ttlMs &&
-      !node.session.link.isOver;
+      !node.session.link.isOver &&
+      !this.#options.tended.isOver(node);
     return isKnown ? { request, node } : undefined;
   }
 
@@ -75,6 +76,8 @@ export class Renewals {
     const { sessions, paths, tended, clock } = this.#options;
     const [{ node: first }] = bundle as [Renewal];
     const connection = await call.connection(first.session.link);
+    // That may have taken long. Whoever has no time left is judged with its end, and never revived.
+    if (bundle.some(({ node }) => tended.isOver(node))) return false;
     const before = bundle.map(({ node }) => node.modifiedZxid);
     const operations: NodeOperation[] = [{ kind: 'set', path: guard, data: Buffer.alloc(0) }];
     for (const { request, node } of bundle) {

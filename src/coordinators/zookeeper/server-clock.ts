@@ -7,7 +7,8 @@ const freshMs = 5_000;
  * The leader's Unix time, told by what it writes into nodes.
  *
  * Never ahead of the leader: the time in an answer was read before the answer came. So nothing that waits for a moment on
- * this clock goes on too early, unless the leader's clock was stepped, or a new leader has another one.
+ * this clock goes on too early, unless the leader's clock was stepped, or a new leader has another one. It goes on by the
+ * monotonic clock alone, which stands still while the machine is suspended: after that it is late, and never early.
  */
 export class ServerClock {
   readonly #runtime: Runtime;

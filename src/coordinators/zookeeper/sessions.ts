@@ -181,10 +181,9 @@ export class Sessions {
 
   async #makeStandingNodes(connection: ZooKeeperConnection): Promise<void> {
     const { standing } = this.#options.paths;
-    if (await connection.exists(standing.at(-1) as string)) return;
-    for (const path of standing) {
-      // Who may not make a node beside it is refused even if it is there.
-      if (await connection.exists(path)) continue;
+    // Who may not make a node beside it is refused even if it is there.
+    const areThere = await Promise.all(standing.map((path) => connection.exists(path)));
+    for (const path of standing.filter((_, index) => areThere[index] !== true)) {
       await connection.create({ path, data: empty }).catch(unless(errorCode.nodeExists));
     }
   }

@@ -1,4 +1,4 @@
-import type { Runtime, Timer } from '../../time/index.js';
+import { elapsedMs, type Instant, type Runtime, type Timer } from '../../time/index.js';
 import type { Holder } from '../holder.js';
 import type { LeaseSession } from './sessions.js';
 
@@ -9,7 +9,7 @@ export interface TendedNode {
   readonly path: string;
   readonly session: LeaseSession;
   ttlMs: number;
-  /** Monotonic ms. */
+  /** By the clock of {@link TendedNodes}, which counts the time in which the machine is suspended. */
   deadlineMs: number;
   /** Its time was over when somebody last looked; it is being ended. */
   isDue?: boolean;
@@ -25,6 +25,7 @@ export interface TendedNode {
 /** Tells when one of our nodes was not renewed in its time. A session lives on as long as the process; a lease does not. */
 export class TendedNodes {
   readonly #runtime: Runtime;
+  readonly #startedAt: Instant;
   readonly #onDue: (nodes: TendedNode[]) => void;
   readonly #byPath = new Map<string, TendedNode>();
   /** The path of the lease of a name that is ours. */
@@ -34,6 +35,7 @@ export class TendedNodes {
 
   constructor(runtime: Runtime, onDue: (nodes: TendedNode[]) => void) {
     this.#runtime = runtime;
+    this.#startedAt = runtime.now();
     this.#onDue = onDue;
   }
 
@@ -45,7 +47,12 @@ export class TendedNodes {
   isOverdue(path: string, modifiedZxid: number): boolean {
     const node = this.#byPath.get(path);
     if (node === undefined || node.modifiedZxid !== modifiedZxid) return false;
-    return node.isDue || node.deadlineMs <= this.#runtime.now().monotonicMs;
+    return this.isOver(node);
+  }
+
+  /** Whether its time is over, as far as we know. */
+  isOver(node: TendedNode): boolean {
+    return node.isDue === true || node.deadlineMs <= this.#nowMs();
   }
 
   leaseOf(name: string): TendedNode | undefined {
@@ -57,7 +64,7 @@ export class TendedNodes {
   tend(node: Omit<TendedNode, 'deadlineMs'>): void {
     this.forget(node.path);
     node.session.count += 1;
-    const tended = { ...node, deadlineMs: this.#runtime.now().monotonicMs + node.ttlMs };
+    const tended = { ...node, deadlineMs: this.#nowMs() + node.ttlMs };
     this.#byPath.set(node.path, tended);
     if (node.kind === 'lease') this.#leases.set(node.name, node.path);
     this.#arm(tended.deadlineMs);
@@ -73,7 +80,7 @@ export class TendedNodes {
 
   /** Looks again later. */
   postpone(node: TendedNode, delayMs: number): void {
-    node.deadlineMs = this.#runtime.now().monotonicMs + delayMs;
+    node.deadlineMs = this.#nowMs() + delayMs;
     this.#arm(node.deadlineMs);
   }
 
@@ -101,13 +108,17 @@ export class TendedNodes {
     if (atMs >= this.#timerAtMs) return;
     this.#timer?.cancel();
     this.#timerAtMs = atMs;
-    const delayMs = Math.max(0, atMs - this.#runtime.now().monotonicMs);
+    const delayMs = Math.max(0, atMs - this.#nowMs());
     this.#timer = this.#runtime.setTimer(delayMs, () => this.#fire(), { keepsProcessAlive: false });
+  }
+
+  #nowMs(): number {
+    return elapsedMs(this.#startedAt, this.#runtime.now());
   }
 
   #fire(): void {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    const nowMs = this.#runtime.now().monotonicMs;
+    const nowMs = this.#nowMs();
     const due = [...this.#byPath.values()].filter(({ deadlineMs }) => deadlineMs <= nowMs);
     // Until somebody has looked, the next look is a ttl away.
     for (const node of due) {
