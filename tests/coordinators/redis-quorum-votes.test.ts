@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Holder } from '../../src/coordinators/index.js';
 import { OutcomeUnknownError } from '../../src/errors/index.js';
+import type { RedisQuorumCoordinatorOptions } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
 import { act, call, longMs, QuorumActor, RedisQuorumFixture } from './redis-quorum-fixture.js';
@@ -16,10 +17,13 @@ afterEach(async () => {
 });
 
 /** A client whose way to each node can be closed. */
-async function proxied(id: string): Promise<QuorumActor> {
+async function proxied(
+  id: string,
+  options: RedisQuorumCoordinatorOptions = {},
+): Promise<QuorumActor> {
   proxies.push(...(await Promise.all(fixture.nodes.map(({ port }) => FaultProxy.start(port)))));
   const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
-  const actor = new QuorumActor(fixture.client({}, urls), Holder.create(id, realRuntime));
+  const actor = new QuorumActor(fixture.client(options, urls), Holder.create(id, realRuntime));
   await actor.client.read(['warm'], { timeoutMs: 10_000 });
   return actor;
 }
@@ -115,5 +119,25 @@ describe('a handoff', () => {
     const request = { name: 'job', holder, term, to: bob.holder.id, reserveMs: longMs };
     await expect(ann.client.handoff([request], call)).rejects.toThrow(OutcomeUnknownError);
     fixture.thaw(3, 4);
+  });
+});
+
+describe('a document write', () => {
+  it('that somebody else completed and followed is not said to have lost against that', async () => {
+    const ann = await proxied('ann', { nodeTimeoutMs: 1_000 });
+    const bob = await fixture.actor('bob');
+    // Of her second step, node 0 alone hears in time.
+    const late = proxies.slice(1).map(({ up }) => up);
+    for (const lane of late)
+      lane.set({ kind: 'judge', fateOf: (bytes) => (bytes.includes('outbid') ? 'hold' : 'none') });
+    const writing = ann.client.writeDocument('pins', 'of ann', 0, patient);
+    await Promise.all(late.map((lane) => lane.caught()));
+    const key = `{tenure:${fixture.namespace}}:doc:pins`;
+    await expect.poll(() => fixture.admins[0]?.hget(key, 'text')).toBe('of ann');
+    expect(await bob.client.readDocument('pins', call)).toEqual({ version: 1, text: 'of ann' });
+    const next = await bob.client.writeDocument('pins', 'of bob', 1, call);
+    expect(next).toEqual({ outcome: 'written', version: 2 });
+    for (const lane of late) lane.heal();
+    await expect(writing).rejects.toThrow(OutcomeUnknownError);
   });
 });

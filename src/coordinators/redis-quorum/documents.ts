@@ -1,8 +1,8 @@
-import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import { OutcomeUnknownError, RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import { Backoff } from '../../time/index.js';
 import type { StoredDocument, WriteDocumentResult } from '../contract.js';
 import { badDocument } from '../redis/answers.js';
-import { noMajority } from './errors.js';
+import { noMajority, unknownBecauseOf } from './errors.js';
 import { type Answered, answersOf, type Votes } from './majority.js';
 import type { Deadline, Quorum } from './quorum.js';
 import {
@@ -60,20 +60,25 @@ export class Documents {
     const deadline = this.#quorum.deadlineIn(timeoutMs);
     const nonce = this.#quorum.runtime.randomHex(16);
     const version = expectedVersion + 1;
-    const standing = await this.#change(
-      name,
-      (current) =>
-        current.version === expectedVersion && current.nonce !== nonce
-          ? { version, nonce, text }
-          : undefined,
-      deadline,
-      true,
-    );
+    let isSent = false;
+    const change: Change = (current) => {
+      if (current.version !== expectedVersion || current.nonce === nonce) return undefined;
+      isSent = true;
+      return { version, nonce, text };
+    };
+    const standing = await this.#change(name, change, deadline, true).catch((error: Error) => {
+      throw isSent && !(error instanceof RecordCorruptError) ? unknownBecauseOf(error) : error;
+    });
     if (standing.nonce === nonce) return { outcome: 'written', version };
+    // A minority had it, so somebody else may have brought it to a majority, and written the next one after it.
+    if (isSent && standing.version !== version)
+      throw new OutcomeUnknownError(
+        `document "${name}" is at version ${standing.version} by now: version ${version} may have been this one. Read it, and decide anew.`,
+      );
     return { outcome: 'conflict', current: await this.#withText(name, standing, deadline) };
   }
 
-  /** @returns what a majority has accepted in the end. */
+  /** @returns what a majority has accepted in the end. @throws whether or not a change was sent before. */
   async #change(
     name: string,
     change: Change,
@@ -83,7 +88,6 @@ export class Documents {
     const { runtime } = this.#quorum;
     const backoff = new Backoff(runtime, { firstMs: 6, limitMs: 60 });
     let highest = '';
-    let isSent = false;
     for (;;) {
       const ballot = nextBallot(highest, runtime.randomHex(8));
       const promises = answersOf(await this.#promise(name, ballot, deadline, isWrite));
@@ -96,19 +100,17 @@ export class Documents {
         const text = next?.text ?? (await this.#textOf(name, current, deadline));
         if (text !== undefined) {
           const { version, nonce } = next ?? current;
-          isSent = true;
-          if (
-            await this.#accept(name, { ballot, version, nonce, promised: ballot }, text, deadline)
-          )
-            return { ballot, version, nonce, promised: ballot };
+          const accepted = { ballot, version, nonce, promised: ballot };
+          if (await this.#accept(name, accepted, text, deadline, isWrite)) return accepted;
         }
       }
       const pauseMs = backoff.nextMs();
       if (this.#quorum.leftMs(deadline) <= pauseMs || this.#quorum.isClosed) break;
       await this.#quorum.pause(pauseMs);
     }
-    const message = `no majority agreed on document "${name}" in time: others write it, or too few nodes answer. Read it, and try again.`;
-    throw isSent ? new OutcomeUnknownError(message) : new UnreachableError(message);
+    throw new UnreachableError(
+      `no majority agreed on document "${name}" in time: others write it, or too few nodes answer. Read it, and try again.`,
+    );
   }
 
   /** What a majority has accepted under one ballot stays. */
@@ -165,6 +167,7 @@ export class Documents {
     { ballot, version, nonce }: Accepted,
     text: string,
     deadline: Deadline,
+    isWrite: boolean,
   ): Promise<boolean> {
     const { majority, addresses } = this.#quorum;
     const acceptedIn = (votes: Votes<boolean>) =>
@@ -172,6 +175,8 @@ export class Documents {
     const votes = await this.#quorum.ask<boolean>(
       {
         script: acceptDocumentScript,
+        // Who reads brings to a majority what was accepted before: the same, whoever does it.
+        isRead: !isWrite,
         call: { keys: [this.#keyOf(name)], args: [ballot, version, nonce, text] },
         parse: (reply) => {
           if (reply === 'corrupt') throw badDocument(name, this.#keyOf(name));
@@ -182,8 +187,8 @@ export class Documents {
       },
       deadline,
     );
-    if (answersOf(votes).length < majority)
-      throw noMajority('writeDocument', votes, addresses, false);
+    const what = isWrite ? 'writeDocument' : 'readDocument';
+    if (answersOf(votes).length < majority) throw noMajority(what, votes, addresses, !isWrite);
     return acceptedIn(votes) >= majority;
   }
 
