@@ -107,17 +107,21 @@ describe('what a minority executed before a majority was found to have lost its 
   });
 });
 
-describe('a handoff', () => {
+const successions = {
+  handoff: ({ client, holder }: QuorumActor, term: number, to: string) =>
+    client.handoff([{ name: 'job', holder, term, to, reserveMs: longMs }], call),
+  'revocation in favour of somebody': ({ client }: QuorumActor, term: number, to: string) =>
+    client.revoke('job', { ...act, term, to, reserveMs: longMs }, call),
+};
+
+describe.each(Object.entries(successions))('a %s', (_, give) => {
   it('is not said to have succeeded while a majority may let another than the successor in', async () => {
     const ann = await fixture.actor('ann');
-    const bob = await fixture.actor('bob');
     const term = await ann.take('job');
     // As if this node had missed the grant.
     await fixture.admins[2]?.del(`{tenure:${fixture.namespace}}:lease:job`);
     fixture.freeze(3, 4);
-    const { holder } = ann;
-    const request = { name: 'job', holder, term, to: bob.holder.id, reserveMs: longMs };
-    await expect(ann.client.handoff([request], call)).rejects.toThrow(OutcomeUnknownError);
+    await expect(give(ann, term, 'bob')).rejects.toThrow(OutcomeUnknownError);
     fixture.thaw(3, 4);
   });
 });

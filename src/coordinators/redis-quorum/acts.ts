@@ -46,7 +46,10 @@ export class Acts {
     const { keys, wake } = this.#placeOf(name);
     const args = [encodeWords(request), to, whole(reserveMs), name, String(term ?? ''), wake];
     const call = { keys, args: [...args, this.#quorum.stampMs()] };
-    return this.#act(name, 'revoke', { script: atStamp(revokeScript), call }, timeoutMs);
+    const question = { script: atStamp(revokeScript), call };
+    // Only a majority that has it keeps the name for the successor afterwards.
+    const mustHave = to === '' ? undefined : isRevoked;
+    return this.#act(name, 'revoke', question, timeoutMs, mustHave);
   }
 
   async suspend(name: string, act: Act, timeoutMs: number): Promise<LeaseRecord> {
@@ -63,6 +66,7 @@ export class Acts {
     what: string,
     question: Pick<Question<View>, 'script' | 'call'>,
     timeoutMs: number,
+    mustHave?: (view: View) => boolean,
   ): Promise<LeaseRecord | undefined> {
     const { keys, majority, addresses } = this.#quorum;
     const viewsOf = (votes: Votes<View>) => answersOf(votes).map(({ answer }) => answer);
@@ -82,8 +86,14 @@ export class Acts {
       },
       this.#quorum.deadlineIn(timeoutMs),
     );
-    if (viewsOf(votes).length < majority) throw noMajority(what, votes, addresses, false);
-    return mergeViews(viewsOf(votes), quota(votes));
+    const record = mergeViews(viewsOf(votes), quota(votes));
+    const isKnown =
+      mustHave === undefined ||
+      !mustHave(record) ||
+      viewsOf(votes).filter(mustHave).length >= majority;
+    if (viewsOf(votes).length < majority || !isKnown)
+      throw noMajority(what, votes, addresses, false);
+    return record;
   }
 
   async resume(name: string, act: Act, timeoutMs: number): Promise<boolean> {
@@ -182,6 +192,11 @@ export class Acts {
     const { lease, history, group } = keys.place(name);
     return { keys: [keys.suspended, lease, history, keys.group(group)], wake: keys.wake(group) };
   }
+}
+
+function isRevoked(view: View): boolean {
+  const timed = view?.state === 'suspended' ? view.ending : view;
+  return timed?.state === 'reserved' || (timed?.state === 'held' && timed.revocation !== undefined);
 }
 
 function resumedCount(votes: Votes<boolean>): number {
