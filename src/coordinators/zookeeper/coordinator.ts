@@ -1,4 +1,4 @@
-import { parseZooKeeperUrl } from '../../drivers/zookeeper/index.js';
+import { parseZooKeeperUrl, type ZooKeeperAddress } from '../../drivers/zookeeper/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
@@ -14,6 +14,7 @@ import {
   type AcquireRequest,
   type AcquireResult,
   type CallOptions,
+  type Coordinator,
   type CoordinatorPromises,
   type CoordinatorRecipe,
   longestTtlMs,
@@ -48,6 +49,7 @@ import { Sessions } from './sessions.js';
 import { Steps } from './steps.js';
 import { Sweeper } from './sweeper.js';
 import { TendedNodes } from './tended.js';
+import { warningAbout } from './warnings.js';
 
 export interface ZooKeeperCoordinatorOptions {
   /**
@@ -83,7 +85,7 @@ export interface ZooKeeperCoordinatorEvents {
 
 /** A coordinator that also reports what happens to its sessions. */
 export interface ZooKeeperCoordinator
-  extends LedgerCoordinator,
+  extends Coordinator,
     EventSource<ZooKeeperCoordinatorEvents> {}
 
 /**
@@ -102,7 +104,8 @@ export interface ZooKeeperCoordinator
  * only while this process cannot reach the ensemble at all, and at most for the smallest session time-out.
  *
  * @param url `zookeeper://host:2181,host2,host3/chroot`, with `user:password@` before the hosts for the scheme `digest`:
- * then only this user has rights on what is made, and else everybody who can connect.
+ * then only this user has rights on what is made, and else everybody who can connect. There is no TLS: the password goes over
+ * the network as it is, unless a tunnel is between.
  * @throws {OptionError} if the URL or an option cannot be used.
  */
 export function zookeeperCoordinator(
@@ -182,7 +185,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
       smallestTtlMs,
       largestTtlMs,
     });
-    this.#followControl(address.login === undefined);
+    this.#followControl(address);
   }
 
   /** No property of its own: it holds the credentials, and whoever prints a coordinator must not print those. */
@@ -384,14 +387,15 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     connection.catch(() => {});
   }
 
-  #followControl(isOpenToAll: boolean): void {
+  #followControl(ensemble: ZooKeeperAddress): void {
     const { control } = this.#sessions;
     control.on('ready', (connection) => {
       const isFirst = !this.#wasConnected;
       this.#wasConnected = true;
       const { host, port } = connection.server;
       this.#events.emit('connected', { address: `${host}:${port}` });
-      if (isFirst && isOpenToAll) this.#events.emit('warning', { message: openToAll });
+      const message = isFirst ? warningAbout(ensemble) : undefined;
+      if (message !== undefined) this.#events.emit('warning', { message });
       this.#bells.connected(connection, isFirst);
       this.#calls.connected(connection, this.#sessions.live, isFirst);
     });
@@ -401,9 +405,6 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     });
   }
 }
-
-const openToAll =
-  'the nodes that tenure makes can be read and changed by everybody who can connect to ZooKeeper: give a user and a password in the URL, zookeeper://user:password@host.';
 
 /** Both arguments can be sent to a worker thread; the runtime cannot, and there is that thread's own. */
 function recipeOf(url: string, options: ZooKeeperCoordinatorOptions): CoordinatorRecipe {

@@ -136,7 +136,11 @@ export class ZooKeeperConnection {
           fail(`no session within ${Math.round(connectTimeoutMs)} ms`),
         );
         socket.once('error', (error) => fail(error.message));
-        socket.once('close', () => fail('the server closed the connection at once'));
+        socket.once('close', () =>
+          fail(
+            'the server closed the connection at once, as a port does that speaks TLS, which tenure does not speak to ZooKeeper',
+          ),
+        );
         socket.once('connect', () => {
           socket.write(connectRequest(options));
           if (login !== undefined) socket.write(authRequest(login));

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import {
   type ConnectionOptions,
@@ -149,6 +152,19 @@ it('a server that accepts and says nothing is given up in time', async () => {
   const startedMs = performance.now();
   await expect(connect({ connectTimeoutMs: 200 })).rejects.toThrow('no session within 200 ms');
   expect(performance.now() - startedMs).toBeLessThan(400);
+});
+
+it('a port that speaks TLS is told as what it may be', async () => {
+  const secure = createServer({}).listen(0, '127.0.0.1');
+  await once(secure, 'listening');
+  const { port } = secure.address() as AddressInfo;
+  try {
+    const connecting = connect({ server: { host: '127.0.0.1', port } });
+    await expect(connecting).rejects.toThrow(ConnectionLostError);
+    await expect(connecting).rejects.toThrow('TLS');
+  } finally {
+    secure.close();
+  }
 });
 
 it('what is no answer of ZooKeeper ends the connection', async () => {
