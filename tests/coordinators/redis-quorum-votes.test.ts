@@ -96,6 +96,34 @@ describe.each(Object.entries(questions))('while %s', (_, ask) => {
   });
 });
 
+describe('an acquisition of several names', () => {
+  it('is not said to have failed after one of them was granted', async () => {
+    const ann = await proxied('ann');
+    // Two contenders who never decide keep her from the other name.
+    for (const [number, owner] of [0, 0, 1, 1].entries()) {
+      const { wire } = Holder.create(`other-${owner}`, realRuntime);
+      const text = `2L|1|${wire}|${longMs}|0|0|${String(owner).repeat(32)}|1|claim`;
+      await fixture.admins[number]?.set(
+        `{tenure:${fixture.namespace}}:lease:other`,
+        text,
+        'PX',
+        longMs,
+      );
+    }
+    const requests = [ann.request('job'), ann.request('other')];
+    const acquiring = ann.client.acquire(requests, call);
+    acquiring.catch(() => undefined);
+    await expect
+      .poll(async () => (await fixture.textsOf('lease:job')).filter((text) => text).length)
+      .toBe(5);
+    await expect
+      .poll(async () => (await fixture.textsOf('lease:job')).join())
+      .not.toContain('|claim');
+    await close(ann, 0, 1, 2, 3, 4);
+    await expect(acquiring).rejects.toThrow(OutcomeUnknownError);
+  });
+});
+
 describe('what a minority executed before a majority was found to have lost its memory', () => {
   it('is not said to have failed', async () => {
     const ann = await fixture.actor('ann');

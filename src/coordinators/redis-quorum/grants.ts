@@ -9,7 +9,7 @@ import { acquireCall, endCall, whole } from '../redis/arguments.js';
 import { locate } from '../redis/keys.js';
 import { acquireScript, endScript } from '../redis/scripts/index.js';
 import { type ClaimVerdict, type Evidence, judgeClaim } from './claims.js';
-import { isTooLate, noMajority } from './errors.js';
+import { isTooLate, noMajority, unknownBecauseOf } from './errors.js';
 import { claimMs, validityMs } from './limits.js';
 import { answersOf, type Votes } from './majority.js';
 import { claimMetadata } from './merge/memories.js';
@@ -121,7 +121,9 @@ class Acquisition {
     for (let round = 1; ; round += 1) {
       const open = this.#requests.filter((request) => !this.#results.has(request));
       const roundAtMs = this.#quorum.nowMs();
-      const failure = await this.#round(open, round % firstPatienceCount !== 0);
+      const failure = await this.#round(open, round % firstPatienceCount !== 0).catch(
+        (error: TenureError) => error,
+      );
       if (this.#results.size === this.#requests.length) return;
       if (failure !== undefined && !mayPass(failure)) return this.#giveUp(failure);
       const tookMs = this.#quorum.nowMs() - roundAtMs;
@@ -140,8 +142,11 @@ class Acquisition {
       await Promise.all([this.#takeBack(rest), this.#settle(rest)]);
       if (rest.every((request) => this.#evidence.has(request))) return;
     }
-    this.#quorum.throwIfClosedUnless(this.#isInDoubt);
-    throw failure ?? new OutcomeUnknownError(noDecision);
+    const isGranted = [...this.#results.values()].some(({ outcome }) => outcome === 'granted');
+    const isInDoubt = this.#isInDoubt || isGranted;
+    this.#quorum.throwIfClosedUnless(isInDoubt);
+    const error = failure ?? new OutcomeUnknownError(noDecision);
+    throw isInDoubt ? unknownBecauseOf(error) : error;
   }
 
   /** Who gave way leaves the others the time in which their next claims arrive: as long as a round takes, and a share more. */
@@ -283,7 +288,8 @@ class Acquisition {
     const byTerm = new Map<number, AcquireRequest[]>();
     for (const [request, term] of won) byTerm.set(term, [...(byTerm.get(term) ?? []), request]);
     const groups = await Promise.all(
-      [...byTerm].map(([term, requests]) => this.#confirmIn(term, requests)),
+      // Without an answer for all of them there may be one for some.
+      [...byTerm].map(([term, requests]) => this.#confirmIn(term, requests).catch(() => false)),
     );
     return groups.every((isSettled) => isSettled);
   }
