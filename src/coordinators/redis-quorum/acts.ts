@@ -1,12 +1,18 @@
 import type { Act, RevokeRequest } from '../acts.js';
 import type { HistoryEntry } from '../history.js';
 import type { LeaseRecord } from '../record.js';
-import { badHistory, badSuspension, badSuspensions } from '../redis/answers.js';
-import { whole } from '../redis/arguments.js';
-import { parseLine } from '../redis/history.js';
-import { parseOwnRecord } from '../redis/record.js';
-import { historyScript, revokeScript, suspendScript } from '../redis/scripts/index.js';
-import { encodeWords } from '../redis/words.js';
+import {
+  badHistory,
+  badSuspension,
+  badSuspensions,
+  encodeWords,
+  historyScript,
+  parseLine,
+  parseOwnRecord,
+  revokeScript,
+  suspendScript,
+  whole,
+} from '../redis/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, isCertain, mayHold, type Votes } from './majority.js';
 import { mergeLines } from './merge/history.js';

@@ -1,9 +1,14 @@
 import type { Candidate, EnrollRequest, EnrollResult, WithdrawRequest } from '../candidates.js';
 import { compareCandidates } from '../order.js';
-import { badCandidates } from '../redis/answers.js';
-import { whole } from '../redis/arguments.js';
-import { describe, type EnrollReply, parseTable } from '../redis/candidates.js';
-import { candidatesScript, withdrawScript } from '../redis/scripts/index.js';
+import {
+  badCandidates,
+  candidatesScript,
+  describe,
+  type EnrollReply,
+  parseTable,
+  whole,
+  withdrawScript,
+} from '../redis/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, type Votes } from './majority.js';
 import { mergeCandidates, middleOf } from './merge/candidates.js';

@@ -31,7 +31,7 @@ import type { HistoryEntry } from '../history.js';
 import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
 import type { LeaseRecord } from '../record.js';
-import { parseCall } from '../redis/candidates.js';
+import { parseCall } from '../redis/index.js';
 import {
   checkAcquires,
   checkAct,

@@ -1,7 +1,7 @@
 import { OutcomeUnknownError, RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import { Backoff } from '../../time/index.js';
 import type { StoredDocument, WriteDocumentResult } from '../contract.js';
-import { badDocument } from '../redis/answers.js';
+import { badDocument } from '../redis/index.js';
 import { noMajority, unknownBecauseOf } from './errors.js';
 import { type Answered, answersOf, type Votes } from './majority.js';
 import type { Deadline, Quorum } from './quorum.js';

@@ -1,7 +1,5 @@
 import type { EndResult, HandoffRequest, ReleaseRequest } from '../contract.js';
-import { answerEnd } from '../redis/answers.js';
-import { endCall } from '../redis/arguments.js';
-import { notIndexed } from '../redis/keys.js';
+import { answerEnd, endCall, notIndexed } from '../redis/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, type Votes } from './majority.js';
 import { isEndCertain, mergeEnd } from './merge/refusals.js';

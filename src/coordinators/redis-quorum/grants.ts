@@ -4,10 +4,15 @@ import { Backoff, sleep } from '../../time/index.js';
 import type { AcquireRequest, AcquireResult } from '../contract.js';
 import { historyLifeMs } from '../history.js';
 import type { LeaseRecord } from '../record.js';
-import { answerAcquire } from '../redis/answers.js';
-import { acquireCall, endCall, whole } from '../redis/arguments.js';
-import { locate } from '../redis/keys.js';
-import { acquireScript, endScript } from '../redis/scripts/index.js';
+import {
+  acquireCall,
+  acquireScript,
+  answerAcquire,
+  endCall,
+  endScript,
+  locate,
+  whole,
+} from '../redis/index.js';
 import { type ClaimVerdict, type Evidence, judgeClaim } from './claims.js';
 import { isTooLate, noMajority, unknownBecauseOf } from './errors.js';
 import { claimMs, validityMs } from './limits.js';

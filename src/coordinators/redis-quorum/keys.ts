@@ -1,4 +1,4 @@
-import { RedisKeys } from '../redis/keys.js';
+import { RedisKeys } from '../redis/index.js';
 
 /** Where one node keeps the things of a namespace: those of a single server, and what makes it a member of a quorum. */
 export class QuorumKeys extends RedisKeys {

@@ -1,9 +1,7 @@
 import { RecordCorruptError } from '../../errors/index.js';
 import { groupOf } from '../names.js';
 import type { LeaseRecord } from '../record.js';
-import { badRecord, foreign } from '../redis/answers.js';
-import { parseRecord } from '../redis/record.js';
-import { membersScript, readScript } from '../redis/scripts/index.js';
+import { badRecord, foreign, membersScript, parseRecord, readScript } from '../redis/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, mayHold, type Votes } from './majority.js';
 import { areViewsCertain, mergeViews } from './merge/records.js';

@@ -1,9 +1,14 @@
 import type { RenewRequest, RenewResult } from '../contract.js';
-import { answerRenew } from '../redis/answers.js';
-import { locate, notIndexed } from '../redis/keys.js';
-import { indexRefreshTtls } from '../redis/limits.js';
-import { RenewalLocator, renewCall } from '../redis/renewals.js';
-import { readScript, renewScript } from '../redis/scripts/index.js';
+import {
+  answerRenew,
+  indexRefreshTtls,
+  locate,
+  notIndexed,
+  RenewalLocator,
+  readScript,
+  renewCall,
+  renewScript,
+} from '../redis/index.js';
 import { noMajority } from './errors.js';
 import { answersOf, type Votes } from './majority.js';
 import { isClaim } from './merge/memories.js';

@@ -1,6 +1,6 @@
 import { defineScript, foreign } from '../../../drivers/redis/index.js';
 import { historyLifeMs } from '../../history.js';
-import { resumeScript } from '../../redis/scripts/index.js';
+import { resumeScript } from '../../redis/index.js';
 
 /**
  * Ends a suspension as a single server does, and remembers which one it was: a node that missed it can be told.

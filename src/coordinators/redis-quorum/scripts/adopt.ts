@@ -1,9 +1,6 @@
 import { defineScript } from '../../../drivers/redis/index.js';
 import { historyLifeMs } from '../../history.js';
-import { indexTtls, termLifeMs } from '../../redis/limits.js';
-import { histories } from '../../redis/scripts/histories.js';
-import { indexes } from '../../redis/scripts/indexes.js';
-import { records } from '../../redis/scripts/records.js';
+import { histories, indexes, indexTtls, records, termLifeMs } from '../../redis/index.js';
 
 /**
  * Gives a node leases that a majority has just extended and that are missing here, so that they outlast the failure of

@@ -1,8 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { indexTtls, termLifeMs } from '../../redis/limits.js';
-import { histories } from '../../redis/scripts/histories.js';
-import { indexes } from '../../redis/scripts/indexes.js';
-import { records } from '../../redis/scripts/records.js';
+import { histories, indexes, indexTtls, records, termLifeMs } from '../../redis/index.js';
 import { claims } from './take-back.js';
 
 /**

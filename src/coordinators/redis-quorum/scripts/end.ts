@@ -1,5 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { endScript } from '../../redis/scripts/index.js';
+import { endScript } from '../../redis/index.js';
 
 /** How many lines of a history may have followed that of the term that just ended. */
 const followingCount = 3;

@@ -1,5 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { enrollScript } from '../../redis/scripts/index.js';
+import { enrollScript } from '../../redis/index.js';
 
 /**
  * Enters candidates as a single server does; an entry that begins anew has the time that was given, which is the same at

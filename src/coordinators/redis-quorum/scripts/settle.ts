@@ -1,6 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { termLifeMs } from '../../redis/limits.js';
-import { records } from '../../redis/scripts/records.js';
+import { records, termLifeMs } from '../../redis/index.js';
 import { claims } from './take-back.js';
 
 /**

@@ -1,5 +1,5 @@
 import { defineScript } from '../../../drivers/redis/index.js';
-import { records } from '../../redis/scripts/records.js';
+import { records } from '../../redis/index.js';
 import { claimMetadata } from '../merge/memories.js';
 
 /** Lua: whether a record is a claim that is no lease yet. Needs `records`. */
