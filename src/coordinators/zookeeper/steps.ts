@@ -20,7 +20,7 @@ import type { ServerClock } from './server-clock.js';
 import { type Sessions, unless } from './sessions.js';
 import { type SnapshotOfName, snapshotOf } from './snapshots.js';
 import type { TendedNodes } from './tended.js';
-import { type TermBase, termBase } from './terms.js';
+import { epochOf, type TermBase, termBase } from './terms.js';
 
 /** A multi is one packet, of at most a megabyte with the servers' usual limit, and holds up all others while it runs. */
 const plansPerMulti = 100;
@@ -250,6 +250,9 @@ export class Steps {
     const guard = sessions.guardOf(control);
     const connection = session === undefined ? control : await call.connection(session.link);
     const isGrant = bundle.some(({ foretold }) => foretold !== undefined);
+    // An election has come between. A connection ends with the leader it began under, so what goes over this one now is
+    // executed in its epoch, or not at all.
+    if (isGrant && epochOf(connection.lastZxid) !== granting.epoch) return undefined;
     const operations: NodeOperation[] = [
       { kind: 'set', path: guard, data: empty },
       ...(isGrant ? granting.operations : []),

@@ -19,6 +19,8 @@ const epochSize = 2 ** 32;
 export interface TermBase {
   /** What is added to the number of a granting transaction. */
   readonly base: number;
+  /** The epoch for which it is: a transaction in another one would have a term far ahead of the clock. */
+  readonly epoch: number;
   /** What has to hold, or is written, in the step that grants. */
   readonly operations: readonly NodeOperation[];
 }
@@ -61,10 +63,15 @@ export function termBase(
   const shift = Math.max(jump, above - before - knownZxid);
   const note: NodeOperation = { kind: 'set', path: paths.granted, data: Buffer.alloc(0) };
   if (shift === 0 || (shift < 0 && !isOtherEpoch))
-    return { base: before, operations: [{ kind: 'check', path: paths.root, version }, note] };
+    return {
+      base: before,
+      epoch: epochOf(knownZxid),
+      operations: [{ kind: 'check', path: paths.root, version }, note],
+    };
   const next = { tenure: 1, raised: raised + shift, epoch: epochOf(knownZxid) };
   return {
     base: before + shift,
+    epoch: epochOf(knownZxid),
     operations: [
       { kind: 'set', path: paths.root, data: Buffer.from(JSON.stringify(next)), version },
       { ...note, version: granted.stat.version },
@@ -72,7 +79,7 @@ export function termBase(
   };
 }
 
-function epochOf(zxid: number): number {
+export function epochOf(zxid: number): number {
   return Math.floor(zxid / epochSize);
 }
 
