@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { OutcomeUnknownError } from '../../src/errors/index.js';
 import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
+import { realRuntime } from '../../src/time/index.js';
 import { Gate, Gateway } from '../drivers/etcd/gateway.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
 import { Actor, call, pause, until } from './etcd-stage.js';
@@ -19,26 +21,30 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-const actor = (id: string, url = cluster.url) => {
-  const client = etcdCoordinator(url);
-  clients.push(client);
-  return new Actor(client, id);
-};
-
-const open = async () => {
+/** Two who meet in a namespace of their own, the first behind a gateway. */
+async function stage() {
   const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
   gateways.push(gateway);
-  return gateway;
-};
+  const namespace = `late-${gateways.length}`;
+  const actor = (id: string, url: string) => {
+    const client = etcdCoordinator(url, { namespace });
+    clients.push(client);
+    return new Actor(client, id);
+  };
+  const direct = cluster.url.replace('etcd://', '');
+  const [ann, bob] = [actor('ann', gateway.url), actor('bob', cluster.url)];
+  return { gateway, namespace, ann, bob, twoWays: () => actor('ann', `${gateway.url},${direct}`) };
+}
 
 const keepAlive = '/v3/lease/keepalive';
 const isDeletion = (body: string) => /request_delete_range/.test(body) && !/request_put/.test(body);
 
+const isEnd = (body: string) => /request_delete_range/.test(body);
+
 /** What a request or its answer may do that is late, while something else happens. */
 describe.concurrent('etcd: what comes late', () => {
   it('a withdrawal beside an acquisition leaves the lease that was granted meanwhile', async () => {
-    const gateway = await open();
-    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    const { gateway, ann, bob } = await stage();
     await ann.enroll('entered');
     const [reached, go] = [new Gate(), new Gate()];
     gateway.beforeRequest = ({ body }) => {
@@ -58,8 +64,7 @@ describe.concurrent('etcd: what comes late', () => {
   });
 
   it('who ceases to wait beside an acquisition keeps the lease that was granted meanwhile', async () => {
-    const gateway = await open();
-    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    const { gateway, ann, bob } = await stage();
     await ann.enroll('observed');
     const [reached, go] = [new Gate(), new Gate()];
     gateway.beforeRequest = ({ body }) => {
@@ -79,8 +84,7 @@ describe.concurrent('etcd: what comes late', () => {
   });
 
   it('a renewal extends the store lease anew: one that was sent before it may be executed already', async () => {
-    const gateway = await open();
-    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    const { gateway, ann, bob } = await stage();
     const ttlMs = 3_000;
     const term = await ann.take('renewed', { ttlMs });
     const [answered, go] = [new Gate(), new Gate()];
@@ -103,8 +107,7 @@ describe.concurrent('etcd: what comes late', () => {
   });
 
   it('a call keeps its time, though another one with more of it extends the same store lease', async () => {
-    const gateway = await open();
-    const [ann, bob] = [actor('ann', gateway.url), actor('bob')];
+    const { gateway, ann, bob } = await stage();
     await ann.take('any', { ttlMs: 3_000 });
     const go = new Gate();
     gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
@@ -118,8 +121,7 @@ describe.concurrent('etcd: what comes late', () => {
   });
 
   it('a call goes on with its own time when one with less of it gave up the store lease of both', async () => {
-    const gateway = await open();
-    const ann = actor('ann', gateway.url);
+    const { gateway, ann } = await stage();
     const term = await ann.take('patient', { ttlMs: 4_000 });
     const go = new Gate();
     gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
@@ -129,4 +131,190 @@ describe.concurrent('etcd: what comes late', () => {
     go.open();
     expect(await long).toBe('renewed');
   });
+
+  it('an acquisition that was undone is not executed any more, however late it arrives', async () => {
+    const { gateway, ann, bob } = await stage();
+    const { attempt, arrive } = await lateAcquisition(gateway, ann, 'undone');
+    const undoing = { name: 'undone', holder: ann.holder, attempt };
+    expect(await ann.client.release([undoing], call)).toEqual([
+      { outcome: 'not-yours', reason: 'vanished' },
+    ]);
+    await arrive();
+    expect(await bob.client.read(['undone'], call)).toEqual([undefined]);
+    expect((await bob.acquire('undone')).outcome).toBe('granted');
+  });
+
+  it('an acquisition that nobody undoes is not executed after its time', async () => {
+    const { gateway, ann, bob } = await stage();
+    const kept = await ann.take('stays');
+    const { arrive } = await lateAcquisition(gateway, ann, 'forgotten');
+    // Something else keeps the store lease that it would hang on.
+    for (let round = 0; round < 6; round++) {
+      await pause(500);
+      expect(await ann.renew('stays', kept)).toBe('renewed');
+    }
+    await arrive();
+    expect(await ann.renew('stays', kept)).toBe('renewed');
+    expect(await bob.client.read(['forgotten'], call)).toEqual([undefined]);
+  });
+
+  it('an acquisition that is executed late, in its time, ends in it, though its holder has another lease', async () => {
+    const { gateway, ann, bob } = await stage();
+    const kept = await ann.take('lives');
+    const { arrive } = await lateAcquisition(gateway, ann, 'late');
+    await arrive();
+    expect((await bob.acquire('late')).outcome).toBe('held');
+    await until('the end', 4_000, async () => {
+      expect(await ann.renew('lives', kept)).toBe('renewed');
+      return (await bob.acquire('late')).outcome === 'granted';
+    });
+  });
+
+  it('of two requests for one attempt, the first is not executed after the second has ended', async () => {
+    const { gateway, bob, twoWays } = await stage();
+    const ann = twoWays();
+    await ann.client.read(['twice'], call);
+    const { hold, arrive } = holdGrants(gateway);
+    const term = await ann.take('twice');
+    await hold;
+    await ann.release('twice', term);
+    await arrive();
+    expect(await bob.client.read(['twice'], call)).toEqual([undefined]);
+  });
+
+  it('an entry that arrives late, after its time, is not made', async () => {
+    const { gateway, ann, bob } = await stage();
+    const kept = await ann.take('keeps');
+    const { hold, arrive } = holdGrants(gateway);
+    const entry = { name: 'queue', holder: ann.holder, preference: 0, ttlMs: 2_000 };
+    const late = ann.client.enroll([{ ...entry, standing: 'waiting' }], { timeoutMs: 500 });
+    await expect(late).rejects.toThrow(OutcomeUnknownError);
+    await hold;
+    for (let round = 0; round < 6; round++) {
+      await pause(500);
+      expect(await ann.renew('keeps', kept)).toBe('renewed');
+    }
+    await arrive();
+    expect(await ann.renew('keeps', kept)).toBe('renewed');
+    expect(await bob.client.candidates('queue', call)).toEqual([]);
+  });
+
+  it('a lease whose time is over is not revived while its end cannot be written', async () => {
+    const { gateway, ann, bob } = await stage();
+    const [term, kept] = [await ann.take('over'), await ann.take('alive')];
+    const go = new Gate();
+    // The end, and nothing else, fails each time.
+    gateway.beforeRequest = ({ body }) => (isDeletion(body) ? go.opened : undefined);
+    for (let round = 0; round < 7; round++) {
+      await pause(500);
+      expect(await ann.renew('alive', kept)).toBe('renewed');
+    }
+    expect((await bob.held('over')).term).toBe(term);
+    for (let round = 0; round < 8; round++) {
+      const renewal = ann.renew('over', term, 2_000, { timeoutMs: 100 });
+      expect(await renewal.catch(() => 'no answer')).not.toBe('renewed');
+      await pause(50);
+      expect(await ann.renew('alive', kept)).toBe('renewed');
+    }
+    gateway.beforeRequest = () => undefined;
+    go.open();
+    await until('the end', 3_000, async () => (await bob.acquire('over')).outcome === 'granted');
+  });
+
+  it('a renewal that is answered after its lease was ended is no success', async () => {
+    const { gateway, ann } = await stage();
+    const term = await ann.take('ended');
+    await pause(1_500);
+    const [confirmed, go] = [new Gate(), new Gate()];
+    gateway.beforeAnswer = ({ body }) => {
+      if (!/request_put/.test(body) || isEnd(body)) return undefined;
+      confirmed.open();
+      return go.opened;
+    };
+    const renewal = ann.renew('ended', term, 2_000, { timeoutMs: 5_000 });
+    await confirmed.opened;
+    await until('the end', 3_000, async () => {
+      const [record] = await ann.client.read(['ended'], call);
+      return record === undefined;
+    });
+    gateway.beforeAnswer = () => undefined;
+    go.open();
+    expect(await renewal).toBe('vanished');
+  });
+
+  it('a name whose end is still on its way is granted anew, and nothing of the old lease stays', async () => {
+    const { gateway, ann, bob } = await stage();
+    const old = await ann.take('again');
+    const [reached, go] = [new Gate(), new Gate()];
+    gateway.beforeRequest = ({ body }) => {
+      if (!isDeletion(body)) return undefined;
+      reached.open();
+      return go.opened;
+    };
+    await reached.opened;
+    const next = new Actor(ann.client, 'next');
+    const term = await next.take('again');
+    expect(term).toBeGreaterThan(old);
+    expect(await bob.held('again')).toMatchObject({ holder: { id: 'next' }, term });
+    gateway.beforeRequest = () => undefined;
+    go.open();
+    expect(await next.renew('again', term)).toBe('renewed');
+    await next.release('again', term);
+    expect(await bob.client.read(['again'], call)).toEqual([undefined]);
+  });
+
+  it('a batch of renewals of which some were made is no clean failure', async () => {
+    const { gateway, ann, namespace } = await stage();
+    const names = [
+      { name: 'short', ttlMs: 3_000 },
+      { name: 'long', ttlMs: 5_000 },
+    ];
+    const requests = [];
+    for (const { name, ttlMs } of names)
+      requests.push({ name, ttlMs, holder: ann.holder, term: await ann.take(name, { ttlMs }) });
+    const leaseOfLong = await cluster.etcdctl(
+      'get',
+      '--prefix',
+      `${namespace}:long/`,
+      '-w',
+      'json',
+    );
+    const id = /"lease":(\d+)/.exec(leaseOfLong)?.[1] ?? '';
+    const denied = { code: 7, message: 'permission denied' };
+    gateway.refuses = ({ path, body }) =>
+      path === keepAlive && body.includes(id) ? denied : undefined;
+    const error = await ann.client.renew(requests, call).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OutcomeUnknownError);
+    expect(error.message).toMatch(/in part/);
+  });
 });
+
+/** Holds what grants or lets in until it may arrive; what its answer says is of no interest any more. */
+function holdGrants(gateway: Gateway): { hold: Promise<void>; arrive: () => Promise<void> } {
+  const [reached, go, done] = [new Gate(), new Gate(), new Gate()];
+  gateway.beforeRequest = ({ body }) => {
+    if (!/request_put/.test(body)) return undefined;
+    gateway.beforeRequest = () => undefined;
+    gateway.afterRequest = (request) => {
+      if (request.body === body) done.open();
+    };
+    reached.open();
+    return go.opened;
+  };
+  const arrive = () => {
+    go.open();
+    return done.opened;
+  };
+  return { hold: reached.opened, arrive };
+}
+
+/** An acquisition that was given up, and has not arrived yet. */
+async function lateAcquisition(gateway: Gateway, { client, holder }: Actor, name: string) {
+  await client.read([name], call);
+  const { hold, arrive } = holdGrants(gateway);
+  const attempt = realRuntime.randomHex(16);
+  const request = { name, holder, attempt, ttlMs: 2_000 };
+  await expect(client.acquire([request], { timeoutMs: 500 })).rejects.toThrow(OutcomeUnknownError);
+  await hold;
+  return { attempt, arrive };
+}

@@ -1,8 +1,7 @@
 import { OutcomeUnknownError } from '../../errors/index.js';
 
 /**
- * Answers many requests in steps of so many at once, each answer in its place. All steps have settled before any failure is
- * reported: nothing of a call that was answered is under way.
+ * Answers many requests in steps of so many at once, each answer in its place.
  *
  * @throws {OutcomeUnknownError} if some were executed and some were not, for a batch that changes anything.
  */
@@ -16,13 +15,24 @@ export async function inSteps<Request, Answer>(
   const parts: Promise<Answer[]>[] = [];
   for (let start = 0; start < requests.length; start += size)
     parts.push(step(requests.slice(start, start + size)));
-  const settled = await Promise.allSettled(parts);
-  const reasons = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  if (reasons.length > 0) {
-    const isPartial = reasons.length < settled.length && !isReading;
-    throw reasonOf(reasons, isPartial);
-  }
-  return settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  return (await settled(parts, () => !isReading)).flat();
+}
+
+/**
+ * What each of some requests came to, once all have settled: nothing of a call that was answered is under way.
+ *
+ * @param hasChanged whether an answer means that something was executed.
+ * @throws {OutcomeUnknownError} if some were executed and some failed, or if one is open; else the first failure.
+ */
+export async function settled<Value>(
+  parts: readonly Promise<Value>[],
+  hasChanged: (value: Value) => boolean,
+): Promise<Value[]> {
+  const all = await Promise.allSettled(parts);
+  const reasons = all.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  const values = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  if (reasons.length > 0) throw reasonOf(reasons, values.some(hasChanged));
+  return values;
 }
 
 function reasonOf(reasons: readonly unknown[], isPartial: boolean): unknown {

@@ -55,6 +55,7 @@ import { Renewals } from './renewals.js';
 import { namesPerReading, namesPerStep, Steps } from './steps.js';
 import { StoreLeases } from './store-leases.js';
 import { isLedByOthers } from './view.js';
+import { Voiding } from './voiding.js';
 import { Waking } from './waking.js';
 
 export interface EtcdCoordinatorOptions {
@@ -115,6 +116,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #steps: Steps;
   readonly #leases: StoreLeases;
   readonly #holdings: Holdings;
+  readonly #voiding: Voiding;
   readonly #renewals: Renewals;
   readonly #waking: Waking;
   readonly #doubts = new Emitter<{ lost: undefined }>();
@@ -133,14 +135,14 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#client = new EtcdClient({ what: 'the etcd coordinator', location, runtime });
     this.#keys = new EtcdKeys(prefix, namespace);
     this.#leases = new StoreLeases(this.#client);
-    this.#holdings = new Holdings(runtime, (holding) =>
-      this.#steps.run({ ...ending(holding), deadline: this.#client.deadline(endingMs) }),
-    );
+    this.#voiding = new Voiding(this.#client, this.#keys);
+    this.#holdings = new Holdings(runtime, (holding) => this.#end(holding));
     this.#steps = new Steps({
       client: this.#client,
       keys: this.#keys,
       leases: this.#leases,
       holdings: this.#holdings,
+      voiding: this.#voiding,
       note: (holding) => this.#note(holding),
     });
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
@@ -205,7 +207,14 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     requests: readonly ReleaseRequest[],
     call: CallOptions,
   ): Promise<EndResult[]> {
-    return this.#inSteps(checkReleases(requests), (some) => super.release(some, call));
+    const checked = copies(checkReleases(requests));
+    const timeoutMs = checkTimeout(call);
+    this.throwIfClosed();
+    const deadline = this.#client.deadline(timeoutMs);
+    // What an acquisition may do yet must not come after its undoing.
+    if (checked.some((request) => 'attempt' in request)) await this.#void('release', deadline);
+    const left = { timeoutMs: Math.max(1, this.#client.remainingMs(deadline)) };
+    return this.#inSteps(checked, (some) => super.release(some, left));
   }
 
   override async handoff(
@@ -229,7 +238,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     call: CallOptions,
   ): Promise<EnrollResult[]> {
     const checked = copies(checkEnrollments(requests));
-    const results = await this.#inSteps(checked, (some) => super.enroll(some, call));
+    const results = await this.#inSteps(checked, (some) => this.#enrollSome(some, call));
     this.#waking.enrolled(checked, results);
     return results;
   }
@@ -294,6 +303,49 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     return await this.#steps.run({ names, operation, deadline, execute });
   }
 
+  async #enrollSome(
+    requests: readonly EnrollRequest[],
+    call: CallOptions,
+  ): Promise<EnrollResult[]> {
+    try {
+      return await super.enroll(requests, call);
+    } catch (error) {
+      if (error instanceof OutcomeUnknownError) {
+        for (const request of requests) {
+          const key = this.#keys.candidate(request.name, request.holder.digest);
+          this.#holdings.doubtEntry(request, key);
+        }
+      }
+      throw error;
+    }
+  }
+
+  /** Nothing is let in that was sent before. A full database takes no word of that, and lets nothing in. */
+  async #void(what: string, deadline: Deadline): Promise<void> {
+    try {
+      await this.#voiding.of(this.#runtime.now(), what, deadline);
+    } catch (error) {
+      if (!(error instanceof StoreRefusedError)) throw error;
+    }
+  }
+
+  /** Ends in the store what was not renewed in time. */
+  async #end(holding: Holding): Promise<void> {
+    const parts = { holdings: this.#holdings, leases: this.#leases };
+    const step = () =>
+      this.#steps.run({
+        ...ending(holding, parts),
+        deadline: this.#client.deadline(endingMs),
+      });
+    if (holding.kind !== 'doubt') return await step();
+    const deadline = this.#client.deadline(endingMs);
+    const voided = this.#voiding.of(holding.sentBy, 'expire', deadline);
+    // What is there is ended, be it that something may still come: then it is looked once more.
+    await voided.catch(() => undefined);
+    await step();
+    await voided;
+  }
+
   #note(holding: Holding): void {
     this.#holdings.note(holding);
     if (holding.kind === 'lease') this.#waking.holds();
@@ -313,7 +365,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#prepareLeases(requests, deadline);
     const granting = new Granting(requests);
     try {
-      return await this.#steps.run<AcquireResult[]>({
+      const results = await this.#steps.run<AcquireResult[]>({
         names: requests.map(({ name }) => name),
         operation: 'acquire',
         deadline,
@@ -321,11 +373,18 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
         finish: (_, revision, view) => granting.answers(revision, view),
         offset: (view) => granting.offset(view),
       });
+      for (const [index, { outcome }] of results.entries()) {
+        const request = requests[index] as AcquireRequest;
+        const isNoted = this.#holdings.lastLeaseOf(request.name)?.attempt === request.attempt;
+        // It was found as it had been granted before, by an answer that was lost.
+        if (outcome === 'granted' && !isNoted) this.#holdings.doubtLease(request);
+      }
+      return results;
     } catch (error) {
       if (isTooMuch(error) && requests.length > 1) return this.#grantEach(requests, deadline);
       // What may be executed yet has to end in its time, although nobody renews it.
       if (error instanceof OutcomeUnknownError)
-        for (const request of requests) this.#holdings.suspect(request);
+        for (const request of requests) this.#holdings.doubtLease(request);
       throw error;
     }
   }

@@ -2,16 +2,26 @@ import type { EtcdKeyValue } from '../../drivers/etcd/index.js';
 import type { Ledger } from '../rules/ledger.js';
 import { afterExpiry, type StoredRecord } from '../rules/record.js';
 import type { SnapshotLedger } from '../rules/snapshot.js';
-import type { HeldLease, Holding } from './holdings.js';
+import type { HeldLease, Holding, Holdings } from './holdings.js';
 import type { View } from './reader.js';
 import type { Step } from './step.js';
+import type { StoreLeases } from './store-leases.js';
 import { afterValue } from './values.js';
 import { leaderOf, overdueTerms } from './view.js';
 
+type Ending = Pick<Step<void>, 'names' | 'operation' | 'execute'>;
+
+/** What is needed to know whether something is still to be ended. */
+export interface EndingParts {
+  readonly holdings: Holdings;
+  readonly leases: StoreLeases;
+}
+
 /** The step that ends what this coordinator holds and has not renewed. */
-export function ending(holding: Holding): Pick<Step<void>, 'names' | 'operation' | 'execute'> {
+export function ending(holding: Holding, parts: EndingParts): Ending {
   const { kind, name } = holding;
   const names = [name];
+  const { holdings, leases } = parts;
   if (kind === 'after') {
     const execute = (ledger: Ledger, view: View) => {
       const after = view.names.get(name)?.after;
@@ -20,21 +30,44 @@ export function ending(holding: Holding): Pick<Step<void>, 'names' | 'operation'
     };
     return { names, operation: 'follow', execute };
   }
-  if (kind === 'candidate') {
+  if (kind === 'lease') return endingOfLease(holding, holdings);
+  if (kind === 'doubt' && holding.attempt !== undefined) {
+    const { attempt, holder } = holding;
     const execute = (ledger: Ledger, view: View) => {
-      const kv = view.names.get(name)?.candidateKeys.find(({ key }) => key === holding.key);
-      if (kv?.lease === holding.leaseId) ledger.candidates.withdraw(name, holding.holder);
+      const names = view.names.get(name);
+      const isOnOurs = leases.owns(names && leaderOf(names)?.kv.lease);
+      // It was renewed since, or another coordinator, such as one of another thread, renews it.
+      if (holdings.lastLeaseOf(name)?.attempt !== attempt && isOnOurs)
+        endLease(ledger, { name, holder, attempt }, view.facts.wallMs);
     };
-    return { names, operation: 'withdraw', execute };
+    return { names, operation: 'expire', execute };
   }
+  const isOurs = (leaseId: string | undefined) =>
+    kind === 'doubt'
+      ? leases.owns(leaseId) && !holdings.knowsEntry(name, holding.key)
+      : leaseId === holding.leaseId && holdings.isEnding(holding);
+  const execute = (ledger: Ledger, view: View) => {
+    const kv = view.names.get(name)?.candidateKeys.find(({ key }) => key === holding.key);
+    if (isOurs(kv?.lease)) ledger.candidates.withdraw(name, holding.holder);
+  };
+  return { names, operation: 'withdraw', execute };
+}
+
+function endingOfLease(holding: HeldLease, holdings: Holdings): Ending {
+  const { name, holder, attempt, lifeMs: ttlMs, leaseId } = holding;
+  let renewedAtMs: number | undefined;
   const execute = (ledger: Ledger, view: View) => {
     const names = view.names.get(name);
     const leader = names && leaderOf(names);
     // Another coordinator, such as one of another thread, may renew it by now.
-    const isOurs = leader?.kv.lease === holding.leaseId || holding.leaseId === '';
-    if (isOurs) endLease(ledger, holding, view.facts.wallMs);
+    if (leader?.kv.lease !== leaseId || leader.value?.state !== 'leads') return;
+    if (!holdings.isEnding(holding)) return;
+    renewedAtMs ??= leader.value.renewedAtMs;
+    if (renewedAtMs === leader.value.renewedAtMs) endLease(ledger, holding, view.facts.wallMs);
+    // A renewal that was in time has met this step, and is perhaps not answered yet.
+    else holdings.doubtLease({ name, holder, attempt, ttlMs });
   };
-  return { names, operation: 'expire', execute };
+  return { names: [name], operation: 'expire', execute };
 }
 
 /** Ends the lines of terms whose store lease is gone: nobody was there to write it. */
@@ -53,7 +86,11 @@ export function closeOverdue(ledger: SnapshotLedger, view: View): void {
 }
 
 /** What the rules do when the time of a lease is over, if it still stands there. */
-export function endLease(ledger: Ledger, holding: HeldLease, nowMs: number): void {
+export function endLease(
+  ledger: Ledger,
+  holding: Pick<HeldLease, 'name' | 'holder' | 'attempt'>,
+  nowMs: number,
+): void {
   const { name } = holding;
   const record = ledger.records.get(name);
   const isOurs =

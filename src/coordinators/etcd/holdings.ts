@@ -1,9 +1,10 @@
 import { elapsedMs, type Instant, type Runtime, type Timer } from '../../time/index.js';
+import type { EnrollRequest } from '../candidates.js';
 import type { AcquireRequest } from '../contract.js';
 import type { Holder } from '../holder.js';
 
 /** Something of this coordinator's in the store that ends by itself, at the latest with its store lease. */
-export type Holding = HeldLease | HeldEntry | Following;
+export type Holding = HeldLease | HeldEntry | Following | Doubt;
 
 interface Timed {
   readonly name: string;
@@ -22,7 +23,7 @@ export interface HeldLease extends Timed {
   readonly graceMs: number;
   /** Of the store lease that the lock-delay hangs on while the lease is held. */
   readonly guardId: string | undefined;
-  /** Of the key, when it was last seen as it should be; -1: it may not be there. */
+  /** Of the key, when it was last seen as it should be. */
   readonly modRevision: number;
 }
 
@@ -35,6 +36,16 @@ export interface HeldEntry extends Timed {
 export interface Following extends Timed {
   readonly kind: 'after';
   readonly modRevision: number;
+}
+
+/** What may have been written, or may be yet: when its time is over, it is looked whether it was. */
+export interface Doubt extends Timed {
+  readonly kind: 'doubt';
+  readonly holder: Holder;
+  /** Of the acquisition; `undefined`: it is the entry under `key`. */
+  readonly attempt: string | undefined;
+  /** Nothing of it was sent later. */
+  readonly sentBy: Instant;
 }
 
 /** A store that cannot be reached is asked again after this. */
@@ -52,6 +63,7 @@ export class Holdings {
   readonly #byId = new Map<string, Holding>();
   /** Those whose end is on its way to the store. */
   readonly #ending = new Map<string, Holding>();
+  readonly #retries = new Map<string, Timer>();
   #timer: Timer | undefined;
   #dueInMs = Number.POSITIVE_INFINITY;
   #armedAt: Instant | undefined;
@@ -64,16 +76,29 @@ export class Holdings {
 
   note(holding: Holding): void {
     if (this.#isClosed) return;
-    this.#byId.set(idOf(holding), holding);
+    const id = idOf(holding);
+    this.#byId.set(id, holding);
+    // Something new stands there.
+    this.#dropEnding(id);
     this.#armFor(holding);
   }
 
-  /** An acquisition that may be executed yet: when its time is over, it is looked whether it was. */
-  suspect({ name, holder, attempt, ttlMs: lifeMs }: AcquireRequest): void {
-    if (this.leaseOf(name) !== undefined) return;
-    const place = { key: '', leaseId: '', from: this.#runtime.now(), lifeMs };
-    const lease = { term: 0, graceMs: 0, guardId: undefined, modRevision: -1 };
-    this.note({ kind: 'lease', name, holder, attempt, ...place, ...lease });
+  /** An acquisition that may have been executed, or may be yet. */
+  doubtLease({ name, holder, attempt, ttlMs: lifeMs }: DoubtfulLease): void {
+    this.#doubt({ name, key: `${name} ${attempt}`, lifeMs, holder, attempt });
+  }
+
+  /** An entry of which the same is to be said. */
+  doubtEntry({ name, holder, ttlMs: lifeMs }: EnrollRequest, key: string): void {
+    this.#doubt({ name, key, lifeMs, holder, attempt: undefined });
+  }
+
+  #doubt(parts: Pick<Doubt, 'name' | 'key' | 'lifeMs' | 'holder' | 'attempt'>): void {
+    const sentBy = this.#runtime.now();
+    const doubt: Doubt = { kind: 'doubt', leaseId: '', from: sentBy, sentBy, ...parts };
+    // To ask again extends nothing.
+    const from = this.#byId.get(idOf(doubt))?.from ?? sentBy;
+    this.note({ ...doubt, from });
   }
 
   /** It has been extended just now. */
@@ -81,8 +106,20 @@ export class Holdings {
     holding.from = this.#runtime.now();
   }
 
+  /** What stood under this key is gone; nothing is said of what has taken its place since. */
   forget(kind: Holding['kind'], name: string, key: string): void {
-    this.#byId.delete(idOf({ kind, name, key }));
+    const id = idOf({ kind, name, key });
+    if (this.#byId.get(id)?.key === key) this.#byId.delete(id);
+    if (this.#ending.get(id)?.key === key) this.#dropEnding(id);
+  }
+
+  knowsEntry(name: string, key: string): boolean {
+    return this.#byId.has(idOf({ kind: 'candidate', name, key }));
+  }
+
+  /** Nothing new has taken its place since its end began. */
+  isEnding(holding: Holding): boolean {
+    return this.#ending.get(idOf(holding)) === holding;
   }
 
   leaseOf(name: string): HeldLease | undefined {
@@ -110,7 +147,9 @@ export class Holdings {
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();
+    for (const timer of this.#retries.values()) timer.cancel();
     this.#byId.clear();
+    this.#ending.clear();
   }
 
   #armFor({ from, lifeMs }: Holding): void {
@@ -141,21 +180,35 @@ export class Holdings {
         continue;
       }
       this.#byId.delete(id);
-      this.#ending.set(id, holding);
-      this.#end(holding)
-        .catch(() => this.#retry(id, holding))
-        .finally(() => {
-          if (this.#ending.get(id) === holding) this.#ending.delete(id);
-        });
+      this.#beginEnd(id, holding);
     }
   }
 
-  /** Unless something new stands there by now. */
-  #retry(id: string, holding: Holding): void {
-    if (this.#isClosed || this.#byId.has(id)) return;
-    this.note({ ...holding, from: this.#runtime.now(), lifeMs: retryMs });
+  #beginEnd(id: string, holding: Holding): void {
+    this.#ending.set(id, holding);
+    this.#end(holding).then(
+      () => this.isEnding(holding) && this.#dropEnding(id),
+      () => this.isEnding(holding) && this.#endLater(id, holding),
+    );
+  }
+
+  /** Its time stays over meanwhile. */
+  #endLater(id: string, holding: Holding): void {
+    const end = () => {
+      this.#retries.delete(id);
+      this.#beginEnd(id, holding);
+    };
+    this.#retries.set(id, this.#runtime.setTimer(retryMs, end, { keepsProcessAlive: false }));
+  }
+
+  #dropEnding(id: string): void {
+    this.#ending.delete(id);
+    this.#retries.get(id)?.cancel();
+    this.#retries.delete(id);
   }
 }
+
+type DoubtfulLease = Pick<AcquireRequest, 'name' | 'holder' | 'attempt' | 'ttlMs'>;
 
 /** One lease a name; entries and what follows by their keys. */
 function idOf({ kind, name, key }: Pick<Holding, 'kind' | 'name' | 'key'>): string {

@@ -39,6 +39,9 @@ export class RecordPlan {
     const own = waitersOf(view).find(({ holder }) => holder.equals(lease.holder));
     if (own !== undefined) this.#draft.expect(own.kv.key, own.kv);
     const key = own?.kv.key ?? this.#draft.keys.queueKey(name, leaseId, lease.attempt);
+    // Its time was over, and its end was not written yet.
+    const former = leaderOf(view);
+    if (former?.value?.state === 'leads') this.#draft.delete({ key: former.kv.key });
     this.#passOver(view, key, own?.kv.createRevision);
     this.#draft.put(key, leadingText(lease, offset), leaseId);
     this.#draft.put(this.#draft.keys.part('held', name), write({ key }), leaseId);

@@ -33,11 +33,13 @@ export class Planner {
 
   /** @throws {StoreRefusedError} if it is more than a server takes in one transaction. */
   async plan(changes: ReadonlyMap<string, NameChange>): Promise<Plan> {
-    const { view, offset } = this.#draft.options;
+    const { view, offset, what } = this.#draft.options;
     const grants = [...changes.values()].some(({ record }) => isGrant(record));
     const hasHistory = [...changes.values()].some(({ history }) => history !== undefined);
     if (hasHistory) await this.#prepareHistory();
-    if (grants || this.#writesSpace || offset !== view.space.offset) this.#compareSpace();
+    // What lets somebody in can be made void by writing that key.
+    const letsIn = grants || what === 'enroll';
+    if (letsIn || this.#writesSpace || offset !== view.space.offset) this.#compareSpace();
     if (this.#writesSpace || offset !== view.space.offset) this.#writeSpace();
     for (const [name, change] of changes) {
       const nameView = view.names.get(name);

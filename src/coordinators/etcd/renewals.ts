@@ -6,6 +6,7 @@ import {
 } from '../../drivers/etcd/index.js';
 import { StoreRefusedError } from '../../errors/index.js';
 import type { RenewRequest } from '../contract.js';
+import { settled } from './batches.js';
 import type { HeldLease, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
 import { get, longestTxn } from './reader.js';
@@ -34,12 +35,14 @@ export class Renewals {
     this.#holdings = holdings;
   }
 
-  /** @returns those that are extended. Of the others it is to be looked what stands there. */
+  /**
+   * @returns those that are extended. Of the others it is to be looked what stands there.
+   * @throws {OutcomeUnknownError} if some were extended, and of others it is not known.
+   */
   async extend(
     requests: readonly RenewRequest[],
     deadline: Deadline,
   ): Promise<ReadonlySet<RenewRequest>> {
-    const extended = new Set<RenewRequest>();
     const byLease = new Map<string, Usual[]>();
     for (const request of requests) {
       const holding = this.#usual(request);
@@ -48,12 +51,8 @@ export class Renewals {
       some.push({ request, holding });
       byLease.set(holding.leaseId, some);
     }
-    await Promise.all(
-      [...byLease.values()].map(async (some) => {
-        for (const request of await this.#extendSome(some, deadline)) extended.add(request);
-      }),
-    );
-    return extended;
+    const groups = [...byLease.values()].map((some) => this.#extendSome(some, deadline));
+    return new Set((await settled(groups, isSome)).flat());
   }
 
   /** It is held by this coordinator, and stays as it is. */
@@ -82,17 +81,17 @@ export class Renewals {
         graceMs === 0 ? [lifeMs] : [lifeMs, lifeMs + graceMs],
       ),
     );
-    await Promise.all(
-      [...durations].map((ms) =>
-        this.#leases.extended(StoreLeases.seconds(ms), since, 'renew', deadline),
-      ),
+    // What hangs on a store lease ends in its time, be that extended: nothing is renewed by this alone.
+    const extensions = [...durations].map((ms) =>
+      this.#leases.extended(StoreLeases.seconds(ms), since, 'renew', deadline),
     );
+    await settled(extensions, () => false);
     // A lease that was gone has been replaced by a new one: nothing hangs on that yet.
     const alive = some.filter(({ request }) => this.#usual(request) !== undefined);
     const parts: Promise<RenewRequest[]>[] = [];
     for (let start = 0; start < alive.length; start += longestTxn - 1)
       parts.push(this.#confirm(alive.slice(start, start + longestTxn - 1), deadline));
-    return (await Promise.all(parts)).flat();
+    return (await settled(parts, isSome)).flat();
   }
 
   async #confirm(some: readonly Usual[], deadline: Deadline): Promise<RenewRequest[]> {
@@ -114,8 +113,7 @@ export class Renewals {
     try {
       const reply = await this.#client.txn(compares, [note], 'renew', deadline, true, gets);
       if (reply.succeeded) {
-        for (const { holding } of some) this.#holdings.extend(holding);
-        return some.map(({ request }) => request);
+        return some.flatMap((one) => this.#extended(one));
       }
       const unchanged = some.filter(
         ({ holding }, index) => reply.found[index]?.[0]?.modRevision === holding.modRevision,
@@ -137,13 +135,21 @@ export class Renewals {
     deadline: Deadline,
   ): Promise<RenewRequest[]> {
     const { found } = await this.#client.read(gets, 'renew', deadline);
-    return some.flatMap(({ request, holding }, index) => {
-      if (found[index]?.[0]?.modRevision !== holding.modRevision) return [];
-      this.#holdings.extend(holding);
-      return [request];
-    });
+    return some.flatMap((one, index) =>
+      found[index]?.[0]?.modRevision === one.holding.modRevision ? this.#extended(one) : [],
+    );
+  }
+
+  /** Unless its time was over before the answer came: its end is on its way then. */
+  #extended({ request, holding }: Usual): RenewRequest[] {
+    if (this.#holdings.leaseOf(request.name) !== holding || this.#holdings.isOver(holding))
+      return [];
+    this.#holdings.extend(holding);
+    return [request];
   }
 }
+
+const isSome = (extended: readonly RenewRequest[]): boolean => extended.length > 0;
 
 function isFull(error: unknown): boolean {
   return error instanceof StoreRefusedError && error.storeCode === 'NOSPACE';

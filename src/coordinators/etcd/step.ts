@@ -4,6 +4,7 @@ import type { Holding, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
 import type { View } from './reader.js';
 import type { StoreLeases } from './store-leases.js';
+import type { Voiding } from './voiding.js';
 
 /** What one operation does with some names, in one conditional transaction. */
 export interface Step<Answer> {
@@ -23,5 +24,6 @@ export interface StepsParts {
   readonly keys: EtcdKeys;
   readonly leases: StoreLeases;
   readonly holdings: Holdings;
+  readonly voiding: Voiding;
   readonly note: (holding: Holding) => void;
 }

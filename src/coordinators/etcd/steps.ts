@@ -1,6 +1,6 @@
 import { type Deadline, LeaseNotFound } from '../../drivers/etcd/index.js';
 import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
-import { sleep } from '../../time/index.js';
+import { type Instant, sleep } from '../../time/index.js';
 import { type NameSnapshot, SnapshotLedger } from '../rules/snapshot.js';
 import { closeOverdue, endLease } from './endings.js';
 import { Planner } from './plan.js';
@@ -66,12 +66,15 @@ export class Steps {
    */
   async run<Answer>(step: Step<Answer>): Promise<Answer> {
     const { names, operation, deadline, execute, finish = (answer) => answer } = step;
-    const { client, leases } = this.#parts;
+    const { client, leases, voiding } = this.#parts;
     const since = client.runtime.now();
+    let failedAt: Instant | undefined;
     let needsHistoryLease = false;
     let unknown: OutcomeUnknownError | undefined;
     for (let round = 0; ; round++) {
       try {
+        // What this call has sent before is executed by now, or never.
+        if (failedAt !== undefined) await voiding.of(failedAt, operation, deadline);
         const view = await this.view(names, operation, deadline);
         const ledger = new SnapshotLedger(snapshotsOf(view), { wallMs: view.facts.wallMs });
         closeOverdue(ledger, view);
@@ -97,8 +100,10 @@ export class Steps {
           // Which one of those that it names, the server does not say.
           leases.forgetAll();
           needsHistoryLease = true;
-        } else if (this.#mayLookAgain(error, operation, deadline)) unknown = error;
-        else throw unknown ?? error;
+        } else if (this.#mayLookAgain(error, operation, deadline)) {
+          unknown = error;
+          failedAt = client.runtime.now();
+        } else throw unknown ?? error;
       }
       await this.#pause(round, operation, deadline, unknown);
     }

@@ -43,6 +43,11 @@ export class StoreLeases {
     return this.#bySeconds.get(seconds)?.id;
   }
 
+  /** Whether it is one that is extended here. */
+  owns(id: string | undefined): boolean {
+    return [...this.#bySeconds.values()].some((lease) => lease.id === id);
+  }
+
   /**
    * A lease of so many seconds that was extended by a request sent after `since`. One that is under way is waited for, if
    * it was sent after that; an older one may be executed already, however late it is answered.

@@ -17,6 +17,10 @@ type Pause = (request: GatewayRequest) => Promise<unknown> | undefined;
 export class Gateway {
   /** Before a request is passed on. */
   beforeRequest: Pause = () => undefined;
+  /** Once the member has answered. */
+  afterRequest: (request: GatewayRequest) => void = () => {};
+  /** What is answered so, and not passed on. */
+  refuses: (request: GatewayRequest) => object | undefined = () => undefined;
   /** Before an answer is passed on. */
   beforeAnswer: Pause = () => undefined;
   /** What is answered in the place of the member, which executes it. */
@@ -31,11 +35,16 @@ export class Gateway {
       const headers = { ...incoming.headers };
       const body = await textOf(incoming);
       await this.beforeRequest({ path, body });
+      const refusal = this.refuses({ path, body });
+      if (refusal !== undefined) {
+        outgoing.writeHead(400).end(JSON.stringify(refusal));
+        return;
+      }
       const { method } = incoming;
       const target = { host: '127.0.0.1', port: targetPort, path, method, headers };
       const forwarded = request({ ...target, agent: this.#agent });
       forwarded.on('error', () => outgoing.destroy());
-      outgoing.on('close', () => outgoing.writableFinished || forwarded.destroy());
+      if (path === '/v3/watch') outgoing.on('close', () => forwarded.destroy());
       forwarded.on('response', async (response) => {
         if (path === '/v3/watch') {
           outgoing.writeHead(response.statusCode ?? 0, response.headers);
@@ -43,6 +52,7 @@ export class Gateway {
           return;
         }
         const text = await textOf(response);
+        this.afterRequest({ path, body });
         await this.beforeAnswer({ path, body });
         const other = this.insteadOf({ path, body });
         outgoing.writeHead(other?.status ?? response.statusCode ?? 0);
