@@ -18,5 +18,5 @@ afterAll(() => server.stop());
 
 registerCoordinatorConformance(
   postgresTarget('postgres', () => server, { emptyCopy: () => emptyCopy }),
-  concurrentCases,
+  concurrentCases(),
 );

@@ -38,7 +38,7 @@ registerCoordinatorConformance(
       pendingCount: 'the pooler closes its end of a connection in its own time',
     },
   }),
-  concurrentCases,
+  concurrentCases(),
 );
 
 describe('notifications behind a pooler', () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { registerCoordinatorConformance } from '../../src/testing.js';
+import { concurrentCases } from '../support/concurrent-cases.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
-import { redisTarget, singlePlace, whereItCan } from './redis-target.js';
+import { redisTarget, singlePlace } from './redis-target.js';
 
 let server: RedisServer;
 
@@ -12,5 +13,5 @@ afterAll(() => server.stop());
 
 registerCoordinatorConformance(
   redisTarget('redis', () => singlePlace(server)),
-  whereItCan(),
+  concurrentCases(),
 );

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { conformanceCases } from '../../src/coordinators/conformance/cases/index.js';
+import { afterAll, beforeAll } from 'vitest';
 import { registerCoordinatorConformance } from '../../src/testing.js';
+import { concurrentCases } from '../support/concurrent-cases.js';
 import { type RedisQuorumServers, startRedisQuorum } from '../support/servers/redis-quorum.js';
 import { redisQuorumTarget } from './redis-quorum-target.js';
 
@@ -11,22 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => servers.stop());
 
-/** Cases that restart the servers or step their clocks have them for themselves. */
-const disturbing = conformanceCases
-  .filter(({ needs }) => needs.some((need) => /^(?:restart|loseTail|stepClock)/.test(need)))
-  .map(({ id }) => `${id}:`);
-/** And those that keep the machine busy, so that others would see its delays and not the store's. */
-const busy = ['batches/', 'grants/race:', 'terms/contended:', 'documents/', 'history/bounded:'];
-const alone = [...disturbing, ...busy];
+/** They keep the machine busy, so that others would see its delays and not the store's. */
+const alone = ['batches/', 'grants/race:', 'terms/contended:', 'documents/', 'history/bounded:'];
 
-// The others mostly wait, and do so side by side.
 registerCoordinatorConformance(
   redisQuorumTarget('redis quorum', () => servers),
-  {
-    describe,
-    it: (title, run) =>
-      alone.some((start) => title.startsWith(start))
-        ? it.sequential(title, run)
-        : it.concurrent(title, run),
-  },
+  concurrentCases({ alone }),
 );

@@ -5,8 +5,9 @@ import { type Coordinator, Holder } from '../../src/coordinators/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { conformanceCases, runConformanceCase } from '../../src/testing.js';
 import { realRuntime } from '../../src/time/index.js';
+import { concurrentCases } from '../support/concurrent-cases.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
-import { redisTarget, singlePlace, whereItCan } from './redis-target.js';
+import { redisTarget, singlePlace } from './redis-target.js';
 
 const protocol = new URL('../../docs/protocol.md', import.meta.url);
 const documented = /^ACL SETUSER .*$/m.exec(readFileSync(protocol, 'utf8'))?.[0] ?? '';
@@ -31,7 +32,7 @@ describe('with the rights that docs/protocol.md lists, and no others,', () => {
     await server.stop();
   });
 
-  const concurrently = whereItCan();
+  const concurrently = concurrentCases();
   for (const conformanceCase of conformanceCases.filter(({ needs }) => needs.length === 0))
     concurrently.it(conformanceCase.title, () => runConformanceCase(conformanceCase, target));
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll } from 'vitest';
 import { promisesOf } from '../../src/coordinators/redis/promises.js';
 import { registerCoordinatorConformance } from '../../src/testing.js';
+import { concurrentCases } from '../support/concurrent-cases.js';
 import { type RedisSentinels, startRedisSentinels } from '../support/servers/index.js';
 import { impossibleWithSentinels, sentinelPlace } from './redis-failover-places.js';
-import { type RedisPlace, redisTarget, whereItCan } from './redis-target.js';
+import { type RedisPlace, redisTarget } from './redis-target.js';
 
 let set: RedisSentinels;
 let place: RedisPlace;
@@ -20,5 +21,5 @@ registerCoordinatorConformance(
     promises: promisesOf('sentinel', 0),
     impossible: impossibleWithSentinels,
   }),
-  whereItCan(),
+  concurrentCases(),
 );

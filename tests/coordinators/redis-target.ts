@@ -1,18 +1,11 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
-import { describe, it } from 'vitest';
 import type { Coordinator, CoordinatorPromises } from '../../src/coordinators/index.js';
 import { RedisKeys } from '../../src/coordinators/redis/keys.js';
 import { redisPromises } from '../../src/coordinators/redis/promises.js';
 import { type RedisCoordinatorOptions, redisCoordinator } from '../../src/redis.js';
-import {
-  type ConformanceSubject,
-  type ConformanceTarget,
-  conformanceCases,
-  type SubjectControls,
-  type TestFramework,
-} from '../../src/testing.js';
+import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
 import { type Runtime, realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
@@ -53,81 +46,6 @@ export function redisTarget(
     impossible: options.impossible ?? {},
     create: async () => new RedisSubject(place()),
   };
-}
-
-/** How many cases wait at the same time. Most of them wait for time to pass, so this is more than there are cores. */
-const atOnceCount = 8;
-const caseTimeoutMs = 60_000;
-
-/** Cases that disturb no client but their own run at the same time; each is a test of its own all the same. */
-export function whereItCan(): TestFramework {
-  const pool = new Pool(atOnceCount);
-  return {
-    describe,
-    it: (title, run) => {
-      if (disturbsAll(title)) {
-        it(title, () => pool.idle().then(run), caseTimeoutMs);
-        return;
-      }
-      const outcome = pool.add(run);
-      it(title, outcome, caseTimeoutMs);
-    },
-  };
-}
-
-const disturbing = ['restartKeepingData', 'restartLosingData', 'loseTail', 'stepClock'];
-
-function disturbsAll(title: string): boolean {
-  return conformanceCases.some(
-    ({ id, needs }) =>
-      title.startsWith(`${id}:`) && needs.some((need) => disturbing.includes(need)),
-  );
-}
-
-/** Runs what it was given once the first of it is waited for, so many at a time. */
-class Pool {
-  readonly #width: number;
-  readonly #waiting: (() => Promise<void>)[] = [];
-  #running: Promise<void> | undefined;
-
-  constructor(width: number) {
-    this.#width = width;
-  }
-
-  /** Returns how to wait for its outcome. */
-  add(run: () => Promise<void>): () => Promise<void> {
-    let settle: { resolve(): void; reject(error: unknown): void };
-    const outcome = new Promise<void>((resolve, reject) => {
-      settle = { resolve, reject };
-    });
-    // Whoever waits for it gets to know; until then nobody does.
-    outcome.catch(() => {});
-    this.#waiting.push(() =>
-      run().then(
-        () => settle.resolve(),
-        (error) => settle.reject(error),
-      ),
-    );
-    return () => {
-      this.#start();
-      return outcome;
-    };
-  }
-
-  #start(): void {
-    if (this.#running !== undefined) return;
-    const workers = Array.from({ length: this.#width }, () => this.#work());
-    this.#running = Promise.all(workers).then(() => undefined);
-  }
-
-  async #work(): Promise<void> {
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) await next();
-  }
-
-  /** Resolves when nothing runs. */
-  async idle(): Promise<void> {
-    await this.#running;
-  }
 }
 
 /** One server. `login`: user and password of the clients under test, as in `user:password@`. */
