@@ -57,6 +57,20 @@ describe('a client of the caller', () => {
     expect(pool.idleCount).toBe(pool.totalCount);
   });
 
+  it('is refused while it is inside a transaction of its own: a rollback would take a lease back', async () => {
+    const client = new pg.Client(fixture.url);
+    await client.connect();
+    cleanups.push(() => client.end());
+    const coordinator = postgresCoordinator(client, { namespace: 'inside' });
+    const one = new Speaker(coordinator);
+    await client.query('BEGIN');
+    await expect(one.acquire('name')).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(one.acquire('name')).rejects.toThrow(/inside a transaction/);
+    await client.query('ROLLBACK');
+    expect(await one.take('name')).toBeGreaterThan(0);
+    await coordinator.close();
+  });
+
   it('is a client, or anything with its query', async () => {
     const client = new pg.Client(fixture.url);
     await client.connect();

@@ -8,7 +8,7 @@ import {
   postgresSchemaSql,
 } from '../../src/postgres.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
-import { ann, call, eventually, runSql, Speaker } from './postgres-fixture.js';
+import { ann, bob, call, eventually, runSql, Speaker } from './postgres-fixture.js';
 
 let database: FreshDatabase;
 const sql = <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
@@ -205,5 +205,37 @@ describe('the role of a coordinator', () => {
     expect(await migratePostgres(urlOf(role))).toEqual({ from: 1, to: 1 });
     const migration = migratePostgres(urlOf(role), { schema: 'denied' });
     await expect(migration).rejects.toBeInstanceOf(StoreMisconfiguredError);
+  });
+});
+
+describe('a schema that stands in the URL', () => {
+  const urlWith = (query: string) => `${database.url}${query}`;
+
+  it('is the one that is migrated and used, by whoever has that URL', async () => {
+    const url = urlWith('?schema=in_the_url');
+    expect(await migratePostgres(url)).toMatchObject({ from: 0 });
+    const one = postgresCoordinator(url);
+    const other = postgresCoordinator(database.url, { schema: 'in_the_url' });
+    try {
+      await new Speaker(one).take('name');
+      expect(await new Speaker(other).acquire('name', { holder: bob })).toMatchObject({
+        outcome: 'held',
+      });
+    } finally {
+      await one.close();
+      await other.close();
+    }
+  });
+
+  it('is refused if another is named as well', () => {
+    for (const [query, options] of [
+      ['?schema=one&schema=two', {}],
+      ['?schema=one', { schema: 'two' }],
+    ] as const) {
+      const url = urlWith(query);
+      expect(() => postgresCoordinator(url, options)).toThrow(OptionError);
+      expect(() => postgresCoordinator(url, options)).toThrow(/one, two/);
+    }
+    expect(() => postgresCoordinator(urlWith('?schema=a%20b'))).toThrow(OptionError);
   });
 });

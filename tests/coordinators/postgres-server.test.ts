@@ -235,6 +235,17 @@ describe('a role with other defaults', () => {
     });
   });
 
+  it('may have a row that never ends: its name is granted to nobody, and others are not in its way', async () => {
+    await speaker().take('endless');
+    await sql("UPDATE tenure.leases SET deadline = 'infinity' WHERE name = 'endless'");
+    const one = speaker();
+    expect(await one.acquire('endless', { holder: bob })).toMatchObject({ outcome: 'corrupt' });
+    await expect(one.read('endless')).rejects.toThrow(/endless/);
+    expect(await one.coordinator.list('', call)).toEqual(expect.not.arrayContaining(['endless']));
+    expect(await one.take('beside the endless')).toBeGreaterThan(0);
+    await sql("DELETE FROM tenure.leases WHERE name = 'endless'");
+  });
+
   it('may have a search path in which everything is something else', async () => {
     await sql(`CREATE SCHEMA evil; CREATE FUNCTION evil.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT timestamptz ''2001-01-01''';
 `);

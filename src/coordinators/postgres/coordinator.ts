@@ -7,7 +7,6 @@ import {
   type PostgresPool,
   type PostgresQueryable,
   quoteSchema,
-  validateUrl,
 } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
@@ -46,6 +45,7 @@ import { PostgresCandidates } from './candidates.js';
 import { leaseServerCheck } from './check.js';
 import { PostgresDocuments } from './documents.js';
 import { PostgresLeases } from './leases.js';
+import { placeOf } from './place.js';
 import { postgresPromises } from './promises.js';
 import { LeaseStore } from './store.js';
 import { Waking } from './waking.js';
@@ -56,7 +56,10 @@ export interface PostgresCoordinatorOptions {
    * name of a lease. Default `default`.
    */
   readonly namespace?: string;
-  /** The schema that `tenure migrate` has created: 1 to 63 letters, digits, underscores. Default `tenure`. */
+  /**
+   * The schema that `tenure migrate` has created: 1 to 63 letters, digits, underscores. Default: what the URL says
+   * (`?schema=`), else `tenure`.
+   */
   readonly schema?: string;
   /** Clock, timers and randomness. Default: those of this process. */
   readonly runtime?: Runtime;
@@ -107,7 +110,8 @@ export function postgresCoordinator(
   urlOrClient: string | URL | PostgresPool | PostgresQueryable,
   options: PostgresCoordinatorOptions = {},
 ): PostgresCoordinator {
-  return new DatabaseCoordinator(urlOrClient, resolveOptions(options));
+  const { source, schema } = placeOf(urlOrClient, requireObject('options', options).schema);
+  return new DatabaseCoordinator(source, resolveOptions({ ...options, schema }));
 }
 
 class DatabaseCoordinator implements PostgresCoordinator {
@@ -122,15 +126,9 @@ class DatabaseCoordinator implements PostgresCoordinator {
   readonly #waking: Waking;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    urlOrClient: string | URL | PostgresPool | PostgresQueryable,
-    options: ResolvedOptions,
-  ) {
+  constructor(urlOrClient: string | PostgresPool | PostgresQueryable, options: ResolvedOptions) {
     const { namespace, schema, runtime, connectTimeoutMs } = options;
-    const url =
-      typeof urlOrClient === 'string' || urlOrClient instanceof URL
-        ? validateUrl(String(urlOrClient))
-        : undefined;
+    const url = typeof urlOrClient === 'string' ? urlOrClient : undefined;
     const quotedSchema = quoteSchema(schema);
     const check = leaseServerCheck(schema, quotedSchema);
     this.#lines =
@@ -271,8 +269,10 @@ class DatabaseCoordinator implements PostgresCoordinator {
 
 type ResolvedOptions = Required<PostgresCoordinatorOptions>;
 
-function resolveOptions(options: PostgresCoordinatorOptions): ResolvedOptions {
-  const { namespace = 'default', schema = 'tenure' } = requireObject('options', options);
+function resolveOptions(
+  options: PostgresCoordinatorOptions & { readonly schema: string },
+): ResolvedOptions {
+  const { namespace = 'default', schema } = options;
   const { connectTimeoutMs = 2_000, maxConnections = 4 } = options;
   const runtime = requireRuntime(options.runtime);
   validateName(namespace, 'namespace');

@@ -12,10 +12,14 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import { checkTimeout } from '../requests.js';
 import { tooNew } from './check.js';
+import { placeOf } from './place.js';
 import { migrationSteps, schemaVersion } from './schema/index.js';
 
 export interface MigratePostgresOptions {
-  /** The schema to create or migrate: 1 to 63 letters, digits, underscores. Default `tenure`. */
+  /**
+   * The schema to create or migrate: 1 to 63 letters, digits, underscores. Default: what the URL says (`?schema=`), else
+   * `tenure`.
+   */
   readonly schema?: string;
   /**
    * How long each statement, and waiting for somebody else who migrates or still uses an old version, may take, in
@@ -49,11 +53,11 @@ export async function migratePostgres(
   urlOrPool: string | URL | PostgresPool,
   options: MigratePostgresOptions = {},
 ): Promise<Migration> {
-  const { schema = 'tenure', timeoutMs = 15_000 } = requireObject('options', options);
+  const { timeoutMs = 15_000 } = requireObject('options', options);
+  const { source, schema } = placeOf(urlOrPool, options.schema);
   checkTimeout({ timeoutMs });
   const runtime = requireRuntime(options.runtime);
   const quoted = quoteSchema(schema);
-  const source = urlOrPool instanceof URL ? urlOrPool.href : urlOrPool;
   const pool = new PostgresPoolHandle(source, {
     runtime,
     timeoutMs,

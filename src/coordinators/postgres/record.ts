@@ -54,8 +54,10 @@ export function parseOwnSeen(seen: Seen | null): LeaseRecord | undefined {
 function parseTimed(seen: Seen): Timed | 'free' | undefined {
   if (seen.kind === null) return 'free';
   const { name, term, to } = seen;
-  if (!isTerm(term)) return undefined;
-  const [leftMs, graceMs, reserveMs] = [seen.leftMs ?? 0, seen.graceMs ?? 0, seen.reserveMs ?? 0];
+  // Without an end it is none of ours: somebody wrote `infinity`.
+  if (!isTerm(term) || seen.leftMs === null) return undefined;
+  const { leftMs } = seen;
+  const [graceMs, reserveMs] = [seen.graceMs ?? 0, seen.reserveMs ?? 0];
   if (seen.kind === 'lease') {
     const held = parseLease(seen);
     if (held === undefined || leftMs > 0) return held;

@@ -10,6 +10,8 @@ export interface PostgresResult<Row> {
 
 /** Something that runs one statement at a time: a client, usually inside a transaction. */
 export interface PostgresQueryable {
+  /** As newer clients of `pg` have it: `I` while no transaction is open. */
+  getTransactionStatus?(): string | null;
   query<Row extends object>(text: string, values?: unknown[]): Promise<PostgresResult<Row>>;
 }
 

@@ -60,6 +60,7 @@ export class GuestLines implements Lines {
       ? await checkOut(this.#source, runtime, deadlineMs, what)
       : undefined;
     const target = session?.client ?? (this.#source as PostgresQueryable);
+    if (session === undefined) refuseTransaction(target);
     const line = new GuestLine(target, session, this.#clock, runtime, (reason) => {
       this.#taken.delete(line);
       if (reason === undefined) return;
@@ -144,6 +145,15 @@ class GuestLine implements Line {
     this.#giving.abort();
     this.#ended(reason);
   }
+}
+
+/** What is granted inside a transaction of the user's, nobody else sees, and a rollback takes it back. */
+function refuseTransaction(client: PostgresQueryable): void {
+  const status = client.getTransactionStatus?.() ?? 'I';
+  if (status === 'I') return;
+  throw new StoreMisconfiguredError(
+    'the client that was passed in is inside a transaction, whose end decides over what is answered in it. Pass a pool, or a client that is used for nothing else.',
+  );
 }
 
 /** A pool of the package `pg` has these counts, and a client of it has not. */

@@ -6,8 +6,9 @@ import { sqlFunction } from './sql-function.js';
 export const unixMs = (time: string): string => `date_part('epoch', ${time}) * 1000`;
 /** So many milliseconds, as an interval. */
 export const milliseconds = (count: string): string => `${count} * interval '1 millisecond'`;
-/** Whether a row of `leases` is one of ours. */
-export const isOurs = (row: string): string => `${row}.kind IN ('lease', 'reservation')`;
+/** Whether a row of `leases` is one of ours: none of them ends in eternity. */
+export const isOurs = (row: string): string =>
+  `(${row}.kind IN ('lease', 'reservation') AND isfinite(${row}.deadline))`;
 /** When a row of `leases` that is ours means nothing any more. */
 export const overAt = (row: string): string =>
   `${row}.deadline + ${milliseconds(`(${row}.grace_ms + ${row}.reserve_ms)`)}`;
