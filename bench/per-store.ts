@@ -198,7 +198,8 @@ class Candidate {
 
   async untilWaiting(): Promise<void> {
     for (;;) {
-      const candidates = await this.election.candidates();
+      // With the patience of who measures, not of a lease that is short.
+      const candidates = await this.coordinator.candidates(this.election.name, patience);
       if (candidates.some(({ id, standing }) => id === this.id && standing === 'waiting')) return;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

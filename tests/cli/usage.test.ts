@@ -110,7 +110,7 @@ describe.concurrent('the command line', () => {
     [
       'a ttl that the store does not grant',
       ['run', '--election', 'x', '--ttl', '1s', '--url', 'zookeeper://h', '--', 'true'],
-      '--ttl is not granted by the store zookeeper (got "1s"): use 4s to 40s',
+      '(got "1s"): tenure run: use 4s to 40s',
     ],
     ['a schema in a store that has none', ['migrate', '--url', 'etcd://h'], 'needs no migration'],
     [
