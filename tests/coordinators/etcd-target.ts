@@ -34,7 +34,7 @@ let namespaceCount = 0;
 class EtcdSubject implements ConformanceSubject {
   readonly ttlMs = 4_000;
   readonly timeoutMs = 2_000;
-  readonly timerSlackMs = 100;
+  readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #cluster: EtcdCluster;

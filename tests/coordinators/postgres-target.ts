@@ -37,7 +37,7 @@ let namespaceCount = 0;
 class PostgresSubject implements ConformanceSubject {
   readonly ttlMs = 800;
   readonly timeoutMs = 400;
-  readonly timerSlackMs = 60;
+  readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly server: PostgresServer;

@@ -29,7 +29,7 @@ let namespaceCount = 0;
 class RedisQuorumSubject implements ConformanceSubject {
   readonly ttlMs = 1_000;
   readonly timeoutMs = 500;
-  readonly timerSlackMs = 100;
+  readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #servers: RedisQuorumServers;

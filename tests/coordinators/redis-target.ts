@@ -83,7 +83,7 @@ let namespaceCount = 0;
 class RedisSubject implements ConformanceSubject {
   readonly ttlMs: number;
   readonly timeoutMs: number;
-  readonly timerSlackMs = 200;
+  readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #place: RedisPlace;

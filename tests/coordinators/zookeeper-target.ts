@@ -73,7 +73,7 @@ let namespaceCount = 0;
 class ZooKeeperSubject implements ConformanceSubject {
   readonly ttlMs = 1_200;
   readonly timeoutMs = 600;
-  readonly timerSlackMs = 60;
+  readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
   readonly #server: ZooKeeperServer;
