@@ -121,7 +121,7 @@ export class Waking {
 
   #add<Listener>(listeners: Set<Listener>, listener: Listener): Unsubscribe {
     listeners.add(listener);
-    this.#lookAtAll();
+    this.#lookAtAll(false);
     this.#follower.changed();
     return () => {
       listeners.delete(listener);
@@ -130,9 +130,9 @@ export class Waking {
   }
 
   /** Waits that nobody listened for were not looked at. */
-  #lookAtAll(): void {
+  #lookAtAll(mayCall: boolean): void {
     for (const { name, outlook } of this.#waits.values())
-      if (outlook === undefined) this.#reconsider(name, false);
+      if (outlook === undefined) this.#reconsider(name, mayCall);
   }
 
   #isListenedFor({ holder }: Wait): boolean {
@@ -156,7 +156,8 @@ export class Waking {
     for (const { wake } of [...this.#groups]) wake(undefined);
     for (const { called } of [...this.#listeners]) called({ name: undefined, position: 0 });
     for (const wait of this.#waits.values()) wait.outlook = undefined;
-    this.#lookAtAll();
+    // What happens between that word and the look is heard by nobody: the look tells it.
+    this.#lookAtAll(true);
   }
 
   #heed(events: readonly EtcdEvent[]): void {
