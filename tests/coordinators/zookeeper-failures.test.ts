@@ -97,15 +97,16 @@ describe('a lease whose time is over', () => {
     });
     await ann.vanish();
     await disconnected;
-    const renewing = ann.renew(job, term, 1_000);
+    const renewal = { name: job, holder: ann.holder, term, ttlMs: 1_000 };
+    const renewing = ann.client.renew([renewal], { timeoutMs: 4_000 });
     await pause(1_100);
     ann.proxy.heal();
-    expect(await renewing).toMatchObject({ outcome: 'not-yours' });
+    expect(await renewing).toMatchObject([{ outcome: 'not-yours' }]);
   });
 
   it('goes, with its node, although the connection was lost while it was ended', async () => {
     const [ann, job] = [await start('ann'), 'unheard'];
-    await ann.client.enroll([candidate(ann, job, 400)], call);
+    await ann.client.enroll([candidate(ann, job, 1_000)], call);
     expect(await candidatesOf(job)).toHaveLength(1);
     ann.proxy.up.set({ kind: 'judge', fateOf: (bytes) => (hasMulti(bytes) ? 'swallow' : 'none') });
     await ann.proxy.up.caught();

@@ -26,10 +26,6 @@ export class Bells {
     this.#paths = paths;
   }
 
-  get isWatching(): boolean {
-    return this.#byGroup.size > 0;
-  }
-
   watch(group: string, wake: Wake): Unsubscribe {
     const watches = this.#byGroup.get(group) ?? new Set();
     const isFirst = watches.size === 0;

@@ -59,14 +59,19 @@ export interface ZooKeeperCoordinatorOptions {
   readonly namespace?: string;
   /** Clock, timers and randomness. Default: those of this process. */
   readonly runtime?: Runtime;
-  /** How long one attempt to have a session with one server may take. Default 2,000 ms. */
+  /** How long one attempt to have a session with one server may take, in ms: 1 to 86,400,000. Default 2,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * The smallest and largest ttl in ms, which have to be session time-outs that every server grants (`minSessionTimeout`,
-   * `maxSessionTimeout`). Default: what the URL says, `?smallestTtlMs=4000&largestTtlMs=40000`; else these two, which is what
-   * a server grants whose `tickTime` is 2,000.
+   * The smallest ttl in ms that is accepted, which has to be a session time-out that every server grants (its
+   * `minSessionTimeout`): where a server grants only a longer one, a lease of a process that died stays so much longer.
+   * Default: what the URL says, `?smallestTtlMs=4000`; else 4,000, as a server grants it whose `tickTime` is 2,000.
    */
   readonly smallestTtlMs?: number;
+  /**
+   * The largest ttl in ms that is accepted, more than the smallest: a session time-out that every server grants (its
+   * `maxSessionTimeout`). Where one does not, an acquire with a longer ttl rejects with `StoreMisconfiguredError`. Default: what
+   * the URL says, `?largestTtlMs=40000`; else 40,000.
+   */
   readonly largestTtlMs?: number;
 }
 

@@ -101,11 +101,6 @@ export class Link {
     return { connection, forget: () => waiter && this.#waiters.delete(waiter) };
   }
 
-  /** Gives up this connection, if it is still the one in use: what is in flight on it has an unknown outcome. */
-  abandon(connection: ZooKeeperConnection, reason: string): void {
-    connection.destroy(reason);
-  }
-
   /** @param endSession `false`: what goes with the session stays until its time-out. */
   close(endSession: boolean): void {
     this.#isOver = true;
