@@ -90,7 +90,8 @@ export function queueValue(text: string): QueueValue | undefined {
   const holder = Holder.parse(String(fields?.holder ?? ''));
   if (fields === undefined || holder === undefined) return undefined;
   if (fields.state === 'waits') return { state: 'waits', holder };
-  if (fields.state !== 'leads' || typeof fields.attempt !== 'string') return undefined;
+  const hasAll = hasNumbers(fields, 'ttlMs', 'grantedAtMs', 'renewedAtMs', 'graceMs', 'offset');
+  if (fields.state !== 'leads' || typeof fields.attempt !== 'string' || !hasAll) return undefined;
   return {
     state: 'leads',
     holder,
@@ -123,6 +124,7 @@ export function candidateValue(text: string): CandidateValue | undefined {
   const fields = parse(text);
   const holder = Holder.parse(String(fields?.holder ?? ''));
   if (fields === undefined || holder === undefined) return undefined;
+  if (!hasNumbers(fields, 'preference', 'ttlMs', 'sinceMs')) return undefined;
   return {
     holder,
     standing: fields.standing as Standing,
@@ -184,6 +186,11 @@ function revocation(value: unknown): StoredRevocation | undefined {
   const successor = typeof to === 'string' ? { to } : {};
   const act = { by: String(by), reason: String(reason), atMs: number(atMs) };
   return { ...act, reserveMs: number(reserveMs), ...successor };
+}
+
+/** A text that lacks what it must have was damaged: it is no better than somebody else's. */
+function hasNumbers(fields: Fields, ...names: readonly string[]): boolean {
+  return names.every((name) => Number.isFinite(fields[name]));
 }
 
 function number(value: unknown): number {
