@@ -66,7 +66,11 @@ export interface EtcdCoordinatorOptions {
    * like a name of a lease. Default `default`.
    */
   readonly namespace?: string;
-  /** Stands before every key, elections included: for a user that may use one part of the key space alone. Default empty. */
+  /**
+   * Stands before every key, elections included: for a user that may use one part of the key space alone. Any text, and part
+   * of the name of each election: end it with `/`, since `team` before `report` is the election `teamreport`. Coordinators
+   * with different ones do not meet. Default empty.
+   */
   readonly prefix?: string;
   /** Speak TLS, and with which certificates. Default: as the URL says. */
   readonly tls?: EtcdTlsOptions;

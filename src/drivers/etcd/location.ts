@@ -28,6 +28,7 @@ export interface EtcdTlsOptions {
   readonly ca?: string;
   /** The client's certificate, if the members ask for one. Needs `key`. */
   readonly cert?: string;
+  /** The private key of that certificate. Needs `cert`. Not encrypted. */
   readonly key?: string;
   /** The name that the members' certificates are for. Default: the host that is connected to. */
   readonly serverName?: string;
