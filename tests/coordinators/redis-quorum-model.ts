@@ -11,6 +11,8 @@ export interface Guards {
   readonly waits: boolean;
   /** A grant counts only when a majority has confirmed it, with its term. */
   readonly confirms: boolean;
+  /** A vote beside later ones counts only if its node has lost nothing since. */
+  readonly checksMemories: boolean;
 }
 
 interface Stored {
@@ -22,6 +24,8 @@ interface Stored {
 
 interface Node {
   isMember: boolean;
+  /** Another one with each loss. */
+  memory: number;
   lastTerm: number;
   record: Stored | undefined;
   /** The number of the last message that was sent before its memory was lost. */
@@ -46,6 +50,10 @@ interface Client {
   term: number;
   readonly claims: Map<number, AcquireResult>;
   readonly confirmations: Map<number, boolean>;
+  /** Of each node that has voted: the memory that it had then. */
+  readonly memories: Map<number, number>;
+  /** Whether the same was asked again, so that votes may lie far apart. */
+  isAskingAgain: boolean;
 }
 
 const holders = Array.from(
@@ -68,6 +76,8 @@ export class QuorumModel {
     term: 0,
     claims: new Map(),
     confirmations: new Map(),
+    memories: new Map(),
+    isAskingAgain: false,
   }));
   #flight: Message[] = [];
   #messageCount = 0;
@@ -83,6 +93,7 @@ export class QuorumModel {
     this.#guards = guards;
     this.#nodes = Array.from({ length: 5 }, () => ({
       isMember: true,
+      memory: 0,
       lastTerm: 0,
       record: undefined,
       lostAfter: 0,
@@ -110,11 +121,11 @@ export class QuorumModel {
     return all[Math.floor(this.#random() * all.length)] as Item;
   }
 
-  #send(from: number, kind: Kind): void {
+  #send(from: number, kind: Kind, nodes: Iterable<number> = this.#nodes.keys()): void {
     const { attempt, term } = this.#clients[from] as Client;
-    for (const node of this.#nodes.keys()) {
+    for (const node of nodes) {
       this.#messageCount += 1;
-      if (this.#random() < 0.03) continue;
+      if (this.#random() < 0.1) continue;
       this.#flight.push({ number: this.#messageCount, from, node, kind, attempt, term });
     }
   }
@@ -136,11 +147,17 @@ export class QuorumModel {
     const isOwn = node.record?.attempt === attempt;
     if (kind === 'claim') {
       const result = this.#claim(node, from, attempt);
-      if (isHeard && client.state === 'claiming') client.claims.set(number, result);
+      if (isHeard && client.state === 'claiming') {
+        client.claims.set(number, result);
+        client.memories.set(number, node.memory);
+      }
     } else if (kind === 'confirm') {
       if (isOwn) node.record = { owner: from, attempt, term, isClaim: false };
       node.lastTerm = Math.max(node.lastTerm, term);
-      if (isHeard && client.state === 'confirming') client.confirmations.set(number, isOwn);
+      if (isHeard && client.state === 'confirming') {
+        client.confirmations.set(number, isOwn);
+        client.memories.set(number, node.memory);
+      }
     } else if (isOwn && (kind === 'end' || node.record?.isClaim)) node.record = undefined;
   }
 
@@ -176,9 +193,12 @@ export class QuorumModel {
       this.#attemptCount += 1;
       client.attempt = String(this.#attemptCount).padStart(32, '0');
       client.claims.clear();
+      client.memories.clear();
+      client.isAskingAgain = false;
       client.state = 'claiming';
       this.#send(number, 'claim');
-    } else if (client.state === 'claiming') this.#decideClaims(number, client);
+    } else if (this.#askAgain(number, client)) return;
+    else if (client.state === 'claiming') this.#decideClaims(number, client);
     else if (client.state === 'confirming') this.#decideConfirmation(number, client);
     else if (this.#random() < 0.3) {
       client.state = 'idle';
@@ -186,7 +206,34 @@ export class QuorumModel {
     }
   }
 
+  /** What was lost on its way is sent again, some time. */
+  #askAgain(number: number, client: Client): boolean {
+    const isClaiming = client.state === 'claiming';
+    if (!isClaiming && client.state !== 'confirming') return false;
+    const heard = isClaiming ? client.claims : client.confirmations;
+    const silent = [...this.#nodes.keys()].filter(
+      (node) =>
+        !heard.has(node) &&
+        !this.#flight.some((message) => message.from === number && message.node === node),
+    );
+    if (silent.length === 0 || this.#random() < 0.5) return false;
+    client.isAskingAgain = true;
+    this.#send(number, isClaiming ? 'claim' : 'confirm', silent);
+    return true;
+  }
+
+  /** Forgets the votes of nodes that have another memory by now. */
+  #checkMemories(client: Client): void {
+    if (!client.isAskingAgain || !this.#guards.checksMemories) return;
+    for (const [node, memory] of client.memories) {
+      if (this.#nodes[node]?.memory === memory && this.#nodes[node]?.isMember) continue;
+      client.claims.delete(node);
+      client.confirmations.delete(node);
+    }
+  }
+
   #decideClaims(number: number, client: Client): void {
+    this.#checkMemories(client);
     const holder = holders[number] as Holder;
     const verdict = judgeClaim({ attempt: client.attempt, holder }, [...client.claims.values()], {
       majority: this.#majority,
@@ -195,6 +242,8 @@ export class QuorumModel {
     if (verdict.kind === 'won') {
       client.term = verdict.term;
       client.confirmations.clear();
+      client.memories.clear();
+      client.isAskingAgain = false;
       client.state = 'confirming';
       this.#send(number, 'confirm');
       if (!this.#guards.confirms) this.#grant(number, client);
@@ -205,6 +254,7 @@ export class QuorumModel {
   }
 
   #decideConfirmation(number: number, client: Client): void {
+    this.#checkMemories(client);
     const answers = [...client.confirmations.values()];
     const count = answers.filter((isConfirmed) => isConfirmed).length;
     if (count >= this.#majority) this.#grant(number, client);
@@ -229,6 +279,7 @@ export class QuorumModel {
     const node = this.#nodes[this.#pick(members)] as Node;
     node.record = undefined;
     node.lastTerm = 0;
+    node.memory += 1;
     node.lostAfter = this.#messageCount;
     node.seeding = new Map();
     node.isMember = !this.#guards.keepsOut;

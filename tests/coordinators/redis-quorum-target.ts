@@ -27,8 +27,8 @@ export function redisQuorumTarget(
 let namespaceCount = 0;
 
 class RedisQuorumSubject implements ConformanceSubject {
-  readonly ttlMs = 1_000;
-  readonly timeoutMs = 500;
+  readonly ttlMs = 1_500;
+  readonly timeoutMs = 750;
   readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
@@ -55,7 +55,7 @@ class RedisQuorumSubject implements ConformanceSubject {
     const client = redisQuorumCoordinator(`redis+quorum://${hosts.join(',')}`, {
       namespace: this.#namespace,
       runtime: this.#countingRuntime(),
-      connectTimeoutMs: 300,
+      connectTimeoutMs: 450,
       nodeTimeoutMs: 900,
       largestTtlMs,
     });
