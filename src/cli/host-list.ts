@@ -1,3 +1,5 @@
+import { parseEndpoint } from '../drivers/endpoint.js';
+
 /** A URL that may name several hosts, each with a port of its own, which is no URL to the platform's parser. */
 export interface HostList {
   /** With its colon: `etcd:`. */
@@ -15,19 +17,15 @@ export interface HostList {
  * into another part of the text, and then it is no such URL at all.
  */
 const form = /^([a-z][a-z\d+.-]*:)\/\/(?:[^\s/?#@]*@)?([^\s/?#@]*)(\/[^\s?#@]*)?(\?[^\s#@]*)?$/i;
-const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
+
+/** Which one a scheme means is for its driver. */
+const anyPort = 1;
 
 /** `undefined` if the text is no such URL. */
 export function parseHostList(text: string): HostList | undefined {
   const [, scheme, authority, path = '', parameters = ''] = form.exec(text.trim()) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const hosts = authority.split(',');
-  if (!hosts.every(isHost)) return undefined;
+  if (!hosts.every((host) => parseEndpoint(host, anyPort) !== undefined)) return undefined;
   return { scheme: scheme.toLowerCase(), hosts, path, parameters };
-}
-
-function isHost(text: string): boolean {
-  const match = hostForm.exec(text);
-  const port = Number(match?.[1] ?? 1);
-  return match !== null && port >= 1 && port <= 65_535;
 }

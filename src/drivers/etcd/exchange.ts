@@ -2,11 +2,11 @@ import { type Agent, type ClientRequest, request as httpRequest } from 'node:htt
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Runtime } from '../../time/index.js';
+import type { Endpoint } from '../endpoint.js';
 import { NoAnswer } from './errors.js';
-import type { EtcdEndpoint } from './location.js';
 
 export interface Exchange {
-  readonly endpoint: EtcdEndpoint;
+  readonly endpoint: Endpoint;
   readonly agent: Agent;
   readonly isTls: boolean;
   readonly method: 'GET' | 'POST';

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { OptionError } from '../../errors/index.js';
-
-/** One member's client address. */
-export interface EtcdEndpoint {
-  readonly host: string;
-  readonly port: number;
-}
+import { type Endpoint, parseEndpoint } from '../endpoint.js';
 
 /** Where a cluster is, and how to speak to it. Certificates and the key are PEM texts. */
 export interface EtcdLocation {
-  readonly endpoints: readonly EtcdEndpoint[];
+  readonly endpoints: readonly Endpoint[];
   readonly tls: EtcdTls | undefined;
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -37,7 +32,6 @@ export interface EtcdTlsOptions {
 const defaultPort = 2379;
 const schemes = ['etcd:', 'etcds:', 'http:', 'https:'];
 const form = /^([a-z]+:)\/\/(?:([^\s/?#]*)@)?([^\s/?#@]+)\/?(?:\?([^\s#]*))?$/i;
-const hostForm = /^([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i;
 /* Errors show nothing of a URL: a password that is not encoded ends up in any part of it. */
 const remedy =
   'use etcd://host:2379 or etcds://host (TLS), several hosts divided by commas, with user:password@ before them if need be';
@@ -100,12 +94,10 @@ function loginOf(login: string): string[] {
   }
 }
 
-function endpointOf(text: string): EtcdEndpoint {
-  const [, host, port = String(defaultPort)] = hostForm.exec(text) ?? [];
-  const number = Number(port);
-  if (host === undefined || number < 1 || number > 65_535)
-    throw new OptionError('url', 'hidden', 'names an endpoint that is none', remedy);
-  return { host: host.replace(/^\[|\]$/g, ''), port: number };
+function endpointOf(text: string): Endpoint {
+  const endpoint = parseEndpoint(text, defaultPort);
+  if (endpoint !== undefined) return endpoint;
+  throw new OptionError('url', 'hidden', 'names an endpoint that is none', remedy);
 }
 
 const tlsNames = ['ca', 'cert', 'key', 'serverName'] as const;

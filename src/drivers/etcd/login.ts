@@ -1,9 +1,10 @@
+import type { Endpoint } from '../endpoint.js';
 import type { Deadline } from './deadline.js';
 import { AuthNotEnabled, NoAnswer, OutOfTime } from './errors.js';
-import type { EtcdEndpoint, EtcdLocation } from './location.js';
+import type { EtcdLocation } from './location.js';
 
 type Authenticate = (
-  endpoint: EtcdEndpoint,
+  endpoint: Endpoint,
   body: string,
   what: string,
   deadline: Deadline,
@@ -30,11 +31,7 @@ export class Login {
   }
 
   /** `undefined` without a user, or where the cluster has no use for one. */
-  async token(
-    endpoint: EtcdEndpoint,
-    what: string,
-    deadline: Deadline,
-  ): Promise<string | undefined> {
+  async token(endpoint: Endpoint, what: string, deadline: Deadline): Promise<string | undefined> {
     const { user: name, password = '' } = this.#location;
     if (name === undefined) return undefined;
     for (;;) {
@@ -56,7 +53,7 @@ export class Login {
   }
 
   async #ask(
-    endpoint: EtcdEndpoint,
+    endpoint: Endpoint,
     body: string,
     what: string,
     deadline: Deadline,

@@ -9,6 +9,7 @@ import {
 } from '../../errors/index.js';
 import { Emitter } from '../../events/index.js';
 import { elapsedMs, type Runtime, withDeadline } from '../../time/index.js';
+import type { Endpoint } from '../endpoint.js';
 import type { Deadline } from './deadline.js';
 import {
   type EtcdFailure,
@@ -21,7 +22,7 @@ import {
   TokenExpired,
 } from './errors.js';
 import { type Exchange, exchange, type Reply } from './exchange.js';
-import type { EtcdEndpoint, EtcdLocation } from './location.js';
+import type { EtcdLocation } from './location.js';
 import { Login } from './login.js';
 import { versionWarning } from './versions.js';
 
@@ -61,11 +62,11 @@ export class Members {
   readonly #location: EtcdLocation;
   readonly #agent: HttpAgent;
   /** The members, the one to ask first in front. */
-  #order: EtcdEndpoint[];
+  #order: Endpoint[];
   /** Members whose connection has answered: what is sent over it then was not sent into the void. */
-  readonly #proven = new Set<EtcdEndpoint>();
+  readonly #proven = new Set<Endpoint>();
   /** Members that have answered since a connection to them was lost last. */
-  readonly #answering = new Set<EtcdEndpoint>();
+  readonly #answering = new Set<Endpoint>();
   readonly #warned = new Set<string>();
   readonly #sockets = new Set<Socket>();
   readonly #waitingCalls = new Set<(error: Error) => void>();
@@ -119,7 +120,7 @@ export class Members {
   /** The parts of a request that the caller keeps open by itself, such as a watch. Begins at the member asked first. */
   async stream(path: string, body: string, deadline: Deadline): Promise<Exchange> {
     this.throwIfClosed();
-    const endpoint = this.#order[0] as EtcdEndpoint;
+    const endpoint = this.#order[0] as Endpoint;
     const token = await this.#login.token(endpoint, 'a watch', deadline);
     return this.#parts(endpoint, 'POST', path, body, token);
   }
@@ -160,11 +161,11 @@ export class Members {
   }
 
   /** What hung or broke is asked last from now on. */
-  avoid(endpoint: EtcdEndpoint): void {
+  avoid(endpoint: Endpoint): void {
     this.#order = [...this.#order.filter((one) => one !== endpoint), endpoint];
   }
 
-  async #ask(endpoint: EtcdEndpoint, parts: CallParts, deadline: Deadline): Promise<unknown> {
+  async #ask(endpoint: Endpoint, parts: CallParts, deadline: Deadline): Promise<unknown> {
     if (!this.#proven.has(endpoint)) await this.#prove(endpoint, deadline);
     const { what } = parts;
     for (let round = 0; ; round++) {
@@ -182,7 +183,7 @@ export class Members {
   }
 
   /** A first harmless request: whatever fails here, nothing of the caller's was sent. Tells the version, too. */
-  async #prove(endpoint: EtcdEndpoint, deadline: Deadline): Promise<void> {
+  async #prove(endpoint: Endpoint, deadline: Deadline): Promise<void> {
     const request = this.#parts(endpoint, 'GET', '/version', '', undefined);
     let reply: Reply;
     try {
@@ -213,19 +214,19 @@ export class Members {
     });
   }
 
-  async #authenticate(endpoint: EtcdEndpoint, body: string, what: string, deadline: Deadline) {
+  async #authenticate(endpoint: Endpoint, body: string, what: string, deadline: Deadline) {
     const request = this.#parts(endpoint, 'POST', '/v3/auth/authenticate', body, undefined);
     return this.#parse(endpoint, await this.#send(request, deadline), what);
   }
 
-  #refusedLogin(endpoint: EtcdEndpoint, what: string): StoreMisconfiguredError {
+  #refusedLogin(endpoint: Endpoint, what: string): StoreMisconfiguredError {
     return new StoreMisconfiguredError(
       `${addressOf(endpoint)} refused ${what}: it takes no token of a login that has just succeeded. Its members may disagree on --auth-token.`,
     );
   }
 
   #parts(
-    endpoint: EtcdEndpoint,
+    endpoint: Endpoint,
     method: Exchange['method'],
     path: string,
     body: string,
@@ -257,7 +258,7 @@ export class Members {
   }
 
   /** Follows a connection to its end. */
-  noteSocket(endpoint: EtcdEndpoint, socket: Socket, isLoss = () => true): void {
+  noteSocket(endpoint: Endpoint, socket: Socket, isLoss = () => true): void {
     if (this.#sockets.has(socket)) return;
     this.#sockets.add(socket);
     socket.once('close', () => {
@@ -266,7 +267,7 @@ export class Members {
     });
   }
 
-  noteAnswer(endpoint: EtcdEndpoint): void {
+  noteAnswer(endpoint: Endpoint): void {
     this.#answering.add(endpoint);
   }
 
@@ -276,14 +277,14 @@ export class Members {
     if (isToken) this.#login.forget();
   }
 
-  #noteLoss(endpoint: EtcdEndpoint): void {
+  #noteLoss(endpoint: Endpoint): void {
     // Once for all connections to a member that break together.
     this.#proven.delete(endpoint);
     if (!this.#answering.delete(endpoint) || this.#isClosed) return;
     this.events.emit('lost', undefined);
   }
 
-  #parse(endpoint: EtcdEndpoint, { status, text }: Reply, what: string): unknown {
+  #parse(endpoint: Endpoint, { status, text }: Reply, what: string): unknown {
     const raw = parseJson(text);
     const answer = typeof raw === 'object' && raw !== null ? raw : {};
     const failure = failureOf(answer);
@@ -310,7 +311,7 @@ export class Members {
   }
 }
 
-export function addressOf({ host, port }: EtcdEndpoint): string {
+export function addressOf({ host, port }: Endpoint): string {
   return `${host}:${port}`;
 }
 

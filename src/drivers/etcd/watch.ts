@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Endpoint } from '../endpoint.js';
 import { failureOf } from './errors.js';
 import { open } from './exchange.js';
 import {
@@ -9,7 +10,6 @@ import {
   safeInteger,
   watchFields,
 } from './kv.js';
-import type { EtcdEndpoint } from './location.js';
 import type { Members } from './members.js';
 
 export interface EtcdEvent {
@@ -45,7 +45,7 @@ const probeMs = 10_000;
 export class EtcdWatch {
   readonly #options: WatchOptions;
   #request: ClientRequest | undefined;
-  #endpoint: EtcdEndpoint | undefined;
+  #endpoint: Endpoint | undefined;
   #createdCount = 0;
   #hasEnded = false;
 

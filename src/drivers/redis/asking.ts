@@ -1,6 +1,6 @@
 import { TenureError, UnreachableError } from '../../errors/index.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import type { RedisNode, Search } from './client.js';
-import { type Endpoint, endpointText } from './endpoint.js';
 import { replyCode, replyError } from './errors.js';
 import { Link } from './link.js';
 

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../time/index.js';
-import type { Endpoint } from './endpoint.js';
+import type { Endpoint } from '../endpoint.js';
 
 /**
  * What tenure asks of a client for one socket: the shape of ioredis (5 or later), structural, so that a user's own copy

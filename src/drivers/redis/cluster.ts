@@ -3,9 +3,10 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import { askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
-import { type Endpoint, endpointText, type NodeAddressMap, translated } from './endpoint.js';
+import { type NodeAddressMap, translated } from './endpoint.js';
 import type { Link } from './link.js';
 import { slotOf } from './slot.js';
 

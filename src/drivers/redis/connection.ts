@@ -10,11 +10,11 @@ import {
 } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
+import type { Endpoint } from '../endpoint.js';
 import { durabilityWarnings, type RedisFacts } from './checks.js';
 import type { RedisSource } from './client.js';
 import { movedTo } from './cluster.js';
 import { checkConnectTimeout } from './connect-timeout.js';
-import type { Endpoint } from './endpoint.js';
 import { replyCode, replyError } from './errors.js';
 import { greet } from './greeting.js';
 import type { Link } from './link.js';

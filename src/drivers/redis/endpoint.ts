@@ -1,27 +1,8 @@
 import { OptionError } from '../../errors/index.js';
-
-/** Where a server listens. An IPv6 address stands without its brackets. */
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-}
+import { type Endpoint, endpointText, parseEndpoint } from '../endpoint.js';
 
 /** How a server's address is translated before it is used: `'10.0.0.1:6379'` to `'127.0.0.1:16379'`. */
 export type NodeAddressMap = Readonly<Record<string, string>>;
-
-const written = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
-
-/** `host`, `host:port` or `[IPv6]:port`; `undefined` if the text is none of these. */
-export function parseEndpoint(text: string, defaultPort: number): Endpoint | undefined {
-  const [, ipv6, name, digits] = written.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const port = digits === undefined ? defaultPort : Number(digits);
-  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
-}
-
-export function endpointText({ host, port }: Endpoint): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
 
 /** For messages. */
 export function addressOf(endpoint: Endpoint, db = 0, tls?: unknown): string {

@@ -1,7 +1,8 @@
 import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import { type Answers, askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
-import { type Endpoint, endpointText, type NodeAddressMap, translated } from './endpoint.js';
+import { type NodeAddressMap, translated } from './endpoint.js';
 import type { Link } from './link.js';
 
 export interface SentinelParts {

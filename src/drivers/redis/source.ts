@@ -1,13 +1,8 @@
 import { OptionError } from '../../errors/index.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import type { DuplicableRedisClient, RedisNode, RedisSource } from './client.js';
 import { ClusterSource } from './cluster.js';
-import {
-  addressOf,
-  checkNodeAddressMap,
-  type Endpoint,
-  endpointText,
-  type NodeAddressMap,
-} from './endpoint.js';
+import { addressOf, checkNodeAddressMap, type NodeAddressMap } from './endpoint.js';
 import { openIoredis } from './ioredis.js';
 import { SentinelSource } from './sentinels.js';
 import { type Login, parseRedisUrl, type RedisUrl } from './url.js';

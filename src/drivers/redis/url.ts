@@ -1,5 +1,5 @@
 import { OptionError } from '../../errors/index.js';
-import { type Endpoint, parseEndpoint } from './endpoint.js';
+import { type Endpoint, parseEndpoint } from '../endpoint.js';
 
 /** What every node of a URL is asked with. */
 export interface Login {

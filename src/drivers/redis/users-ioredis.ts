@@ -1,7 +1,8 @@
 import { OptionError } from '../../errors/index.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import type { DuplicableRedisClient, RedisClient, RedisNode, RedisSource } from './client.js';
 import { ClusterSource } from './cluster.js';
-import { addressOf, type Endpoint, endpointText, type NodeAddressMap } from './endpoint.js';
+import { addressOf, type NodeAddressMap } from './endpoint.js';
 import { openIoredis, safeIoredisOptions } from './ioredis.js';
 import { SentinelSource } from './sentinels.js';
 

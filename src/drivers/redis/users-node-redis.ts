@@ -1,7 +1,8 @@
 import { OptionError } from '../../errors/index.js';
+import { endpointText } from '../endpoint.js';
 import type { DuplicableRedisClient, RedisNode, RedisSource } from './client.js';
 import { ClusterSource } from './cluster.js';
-import { addressOf, endpointText, type NodeAddressMap } from './endpoint.js';
+import { addressOf, type NodeAddressMap } from './endpoint.js';
 import { duplicateNodeRedis, type NodeRedisClient } from './node-redis.js';
 
 /* What a user's client of node-redis says of its servers: one, or a cluster. */

@@ -1,13 +1,9 @@
 import { OptionError } from '../../errors/index.js';
-
-export interface ZooKeeperServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import { type Endpoint, parseEndpoint } from '../endpoint.js';
 
 /** Where an ensemble is, and who we are there. */
 export interface ZooKeeperAddress {
-  readonly servers: readonly ZooKeeperServerAddress[];
+  readonly servers: readonly Endpoint[];
   /** The path below which everything stands: empty, or `/a/b` without a slash at its end. */
   readonly chroot: string;
   /** `user:password`: holds the password, never log it. */
@@ -27,7 +23,6 @@ const hidden = 'hidden';
 const parameters = 'use ?smallestTtlMs=4000&largestTtlMs=40000, in milliseconds, or none';
 const tlsPattern = /^(?:zookeepers|zookeeper\+(?:ssl|tls)):/i;
 const urlPattern = /^zookeeper:\/\/(?:([^/@]*)@)?([^/@?#]+)(\/[^?#@]*)?(?:\?([^#@]*))?$/;
-const hostPattern = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
 
 /** @throws {OptionError} if it is no URL of an ensemble; the message holds no password. */
 export function parseZooKeeperUrl(url: string | URL): ZooKeeperAddress {
@@ -63,13 +58,10 @@ function tlsError(): OptionError {
   );
 }
 
-function parseHost(text: string, place: number): ZooKeeperServerAddress {
-  const [, literal, name, port] = hostPattern.exec(text) ?? [];
-  const host = literal ?? name;
-  const portNumber = port === undefined ? usualPort : Number(port);
-  if (host === undefined || portNumber < 1 || portNumber > 65_535)
-    throw new OptionError('url', hidden, `names no host at place ${place} of its list`, form);
-  return { host, port: portNumber };
+function parseHost(text: string, place: number): Endpoint {
+  const server = parseEndpoint(text, usualPort);
+  if (server !== undefined) return server;
+  throw new OptionError('url', hidden, `names no host at place ${place} of its list`, form);
 }
 
 function parseChroot(path: string): string {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Runtime, Timer } from '../../time/index.js';
-import type { ZooKeeperServerAddress } from './address.js';
+import type { Endpoint } from '../endpoint.js';
 import {
   ConnectionLostError,
   errorCode,
@@ -36,7 +36,7 @@ export interface SessionTicket {
 
 export interface ConnectionOptions {
   readonly runtime: Runtime;
-  readonly server: ZooKeeperServerAddress;
+  readonly server: Endpoint;
   /** `user:password` for the scheme `digest`. */
   readonly login?: string | undefined;
   /** What is asked for; the server decides. */
@@ -79,7 +79,7 @@ const noTicket: SessionTicket = { id: 0n, password: Buffer.alloc(16) };
  * there is time left to go on with the session elsewhere.
  */
 export class ZooKeeperConnection {
-  readonly server: ZooKeeperServerAddress;
+  readonly server: Endpoint;
   readonly ticket: SessionTicket;
   /** The time-out that the server granted. */
   readonly sessionTimeoutMs: number;

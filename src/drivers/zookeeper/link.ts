@@ -1,13 +1,13 @@
 import { StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, type Timer } from '../../time/index.js';
-import type { ZooKeeperServerAddress } from './address.js';
+import type { Endpoint } from '../endpoint.js';
 import { type SessionTicket, ZooKeeperConnection } from './connection.js';
 import { refusal, SessionExpiredError, ZooKeeperError } from './errors.js';
 
 export interface LinkOptions {
   readonly runtime: Runtime;
-  readonly servers: readonly ZooKeeperServerAddress[];
+  readonly servers: readonly Endpoint[];
   readonly login: string | undefined;
   readonly sessionTimeoutMs: number;
   /** How long one attempt to have a session may take; less if it goes on with one that would end meanwhile. */
@@ -123,7 +123,7 @@ export class Link {
 
   async #open(): Promise<ZooKeeperConnection> {
     const { servers, runtime, login, sessionTimeoutMs, connectTimeoutMs } = this.#options;
-    const server = servers[this.#nextServer++ % servers.length] as ZooKeeperServerAddress;
+    const server = servers[this.#nextServer++ % servers.length] as Endpoint;
     const connection = await ZooKeeperConnection.open({
       runtime,
       server,
