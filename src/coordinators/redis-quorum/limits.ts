@@ -28,11 +28,14 @@ export const usualLargestTtlMs = 10 * 60 * 1000;
 export const lingerMs = 20;
 export const shortestLingerMs = 2;
 
-/** Votes of one question count together if no more than this lies between sending the first and hearing the last of them. */
-export const togetherMs = largestNodeTimeoutMs;
+/**
+ * Votes of one question count together if no more than this lies between sending the first and hearing the last of them: as
+ * long as a node may take.
+ */
+export const votesTogetherMs = 1_000;
 
 /** How long after a node was found without its memory everything that counts with its votes from before is at the others. */
-export const settleMs = togetherMs + 100;
+export const settleMs = votesTogetherMs + 100;
 
 /** What a lease is worth to its holder, from before the first request was sent. */
 export function validityMs(ttlMs: number, elapsedMs: number): number {

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError } from '../../errors/index.js';
-import { togetherMs } from './limits.js';
+import { votesTogetherMs } from './limits.js';
 import type { Vote, Votes } from './majority.js';
 import type { Marker, NodeVote, QuorumNode } from './node.js';
 import { describeScript } from './scripts/membership.js';
@@ -28,7 +28,7 @@ export async function withMemoriesKept<Answer>(
     votes.map(async (vote, number): Promise<Vote<Answer>> => {
       const node = nodes[number];
       const then = counting[number];
-      const isEarly = then !== undefined && lastMs - then.sentAtMs > togetherMs;
+      const isEarly = then !== undefined && lastMs - then.sentAtMs > votesTogetherMs;
       if (node === undefined || !isEarly) return vote;
       const now = await node.vote(describeScript, look, marker, timeoutMs);
       if (now.kind === 'answered' && now.memory === then.memory) return vote;
