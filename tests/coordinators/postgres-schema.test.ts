@@ -227,6 +227,15 @@ describe('a schema that stands in the URL', () => {
     }
   });
 
+  it('is not passed over in silence if it is misspelt, nor is anything else that nobody reads', () => {
+    const misspelt = () => postgresCoordinator(urlWith('?sslmode=disable&shema=one'));
+    expect(misspelt).toThrow(OptionError);
+    expect(misspelt).toThrow(/\?shema=/);
+    expect(() => postgresCoordinator('postgres://ann:1?secret@h/db')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+    );
+  });
+
   it('is refused if another is named as well', () => {
     for (const [query, options] of [
       ['?schema=one&schema=two', {}],
