@@ -192,3 +192,30 @@ describe.concurrent('the store leases of a coordinator', () => {
     await proxy.stop();
   });
 });
+
+describe.concurrent('a watch that is stopped', () => {
+  it('is no lost connection, although it took one over from earlier requests', async () => {
+    const proxy = await FaultProxy.start(cluster.members[0]?.port ?? 0);
+    const { client } = actor('ann', `etcd://127.0.0.1:${proxy.port}`);
+    let lostCount = 0;
+    client.onConnectionLost(() => {
+      lostCount += 1;
+    });
+    await Promise.all(['a', 'b', 'c'].map((name) => client.read([`stopped-${name}`], call)));
+    const idleCount = proxy.connectionCount;
+    let isWoken = false;
+    const stop = client.watch('stopped-watch', () => {
+      isWoken = true;
+    });
+    await until('a wake', 5_000, async () => {
+      const act = { by: 'operator', reason: 'test' };
+      await client.suspend('stopped-watch/name', act, call);
+      await client.resume('stopped-watch/name', act, call);
+      return isWoken;
+    });
+    stop();
+    await until('its end', 5_000, async () => proxy.connectionCount < idleCount);
+    expect(lostCount).toBe(0);
+    await proxy.stop();
+  });
+});

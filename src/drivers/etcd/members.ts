@@ -68,7 +68,7 @@ export class Members {
   /** Members that have answered since a connection to them was lost last. */
   readonly #answering = new Set<Endpoint>();
   readonly #warned = new Set<string>();
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Map<Socket, () => boolean>();
   readonly #waitingCalls = new Set<(error: Error) => void>();
   readonly #login: Login;
   #isClosed = false;
@@ -155,7 +155,7 @@ export class Members {
     this.#isClosed = true;
     const closed = new NoAnswer('the client was closed', true);
     for (const giveUp of [...this.#waitingCalls]) giveUp(closed);
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
     this.#agent.destroy();
     this.events.removeAll();
   }
@@ -257,13 +257,18 @@ export class Members {
     }
   }
 
-  /** Follows a connection to its end. */
+  /**
+   * Follows a connection to its end, which is a loss unless whoever uses it last says otherwise: a watch that was stopped
+   * ends the connection that it took over from earlier requests.
+   */
   noteSocket(endpoint: Endpoint, socket: Socket, isLoss = () => true): void {
-    if (this.#sockets.has(socket)) return;
-    this.#sockets.add(socket);
+    const isKnown = this.#sockets.has(socket);
+    this.#sockets.set(socket, isLoss);
+    if (isKnown) return;
     socket.once('close', () => {
+      const wasLost = this.#sockets.get(socket)?.() ?? true;
       this.#sockets.delete(socket);
-      if (isLoss()) this.#noteLoss(endpoint);
+      if (wasLost) this.#noteLoss(endpoint);
     });
   }
 
