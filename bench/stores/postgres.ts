@@ -6,6 +6,8 @@ const connectionCount = 4;
 
 export async function postgresReference(url: string): Promise<Reference> {
   const pool = new pg.Pool({ connectionString: url, max: connectionCount });
+  // The server is stopped while its connections are still open.
+  pool.on('error', () => {});
   const token = realRuntime.randomHex(16);
   await pool.query('DROP TABLE IF EXISTS raw_lock');
   await pool.query(
