@@ -20,6 +20,8 @@ interface Stored {
   readonly attempt: string;
   readonly term: number;
   readonly isClaim: boolean;
+  /** It was given back to a node without its memory, and names no attempt. */
+  readonly isCopy?: boolean;
 }
 
 interface Node {
@@ -152,10 +154,11 @@ export class QuorumModel {
         client.memories.set(number, node.memory);
       }
     } else if (kind === 'confirm') {
-      if (isOwn) node.record = { owner: from, attempt, term, isClaim: false };
+      const isVote = isOwn && node.record?.isCopy !== true;
+      if (isVote) node.record = { owner: from, attempt, term, isClaim: false };
       node.lastTerm = Math.max(node.lastTerm, term);
       if (isHeard && client.state === 'confirming') {
-        client.confirmations.set(number, isOwn);
+        client.confirmations.set(number, isVote);
         client.memories.set(number, node.memory);
       }
     } else if (isOwn && (kind === 'end' || node.record?.isClaim)) node.record = undefined;
@@ -167,7 +170,8 @@ export class QuorumModel {
       node.record = { owner, attempt, term: node.lastTerm, isClaim: true };
     }
     const { record } = node;
-    if (record.attempt === attempt) return { outcome: 'granted', term: record.term };
+    if (record.attempt === attempt && record.isCopy !== true)
+      return { outcome: 'granted', term: record.term };
     return {
       outcome: 'held',
       current: {
@@ -314,7 +318,9 @@ export class QuorumModel {
   #finishSeeding(node: Node, known: readonly Pick<Node, 'lastTerm' | 'record'>[]): void {
     const records = known.flatMap(({ record }) => (record === undefined ? [] : [record]));
     const merged = mergeRecords(records.map(memoryOf));
-    node.record = records.find((record) => memoryOf(record).value === merged?.value);
+    const origin = records.find((one) => mergeRecords([memoryOf(one)])?.value === merged?.value);
+    const attempt = String(merged?.value).split('|')[6];
+    node.record = origin && { ...origin, isCopy: attempt !== origin.attempt };
     node.lastTerm = Math.max(...known.map(({ lastTerm }) => lastTerm));
     node.isMember = true;
     node.seeding = undefined;

@@ -5,8 +5,11 @@ const seeds = Array.from({ length: 300 }, (_, index) => index + 1);
 const stepCount = 1_500;
 const all: Guards = { keepsOut: true, waits: true, confirms: true, checksMemories: true };
 
-function runs(guards: Guards): { readonly seed: number; readonly model: QuorumModel }[] {
-  return seeds.map((seed) => {
+function runs(
+  guards: Guards,
+  ofSeeds: readonly number[] = seeds,
+): { readonly seed: number; readonly model: QuorumModel }[] {
+  return ofSeeds.map((seed) => {
     const model = new QuorumModel(seed, guards);
     model.run(stepCount);
     return { seed, model };
@@ -24,8 +27,19 @@ describe('a quorum whose minority loses its memory again and again', () => {
     expect(overlaps.map(({ seed, model }) => `seed ${seed}: ${model.overlap}`)).toEqual([]);
   });
 
+  it('never has two holders where it would without one of its guards', () => {
+    for (const { seed, model } of runs(all, [2_393, 2_876, 3_179, 10_464]))
+      expect([seed, model.overlap]).toEqual([seed, undefined]);
+  });
+
   it('lets no term fall', () => {
     expect(whole.filter(({ model }) => falls(model)).map(({ seed }) => `seed ${seed}`)).toEqual([]);
+  });
+
+  it('lets no term fall when what a minority had was given back, and its attempt is made again', () => {
+    // Their terms fell as long as a lease that was given back was a vote for its own attempt.
+    for (const { seed, model } of runs(all, [6_792, 12_910, 19_614]))
+      expect([seed, falls(model), model.overlap]).toEqual([seed, false, undefined]);
   });
 
   it('grants, loses and gives back in these runs', () => {
@@ -41,12 +55,14 @@ describe('a quorum whose minority loses its memory again and again', () => {
   });
 
   it('would have two holders if such a node did not wait for what is still on its way', () => {
-    const broken = runs({ ...all, waits: false });
+    // Rare: 5 of 12,000 seeds, since what is given back is no vote for its own attempt.
+    const broken = runs({ ...all, waits: false }, [2_393, 2_876, 3_179]);
     expect(broken.some(({ model }) => model.overlap !== undefined)).toBe(true);
   });
 
   it('would have two holders if votes counted beside later ones whatever their nodes have lost since', () => {
-    const broken = runs({ ...all, checksMemories: false });
+    // 1 of 12,000 seeds, for the same reason.
+    const broken = runs({ ...all, checksMemories: false }, [10_464]);
     expect(broken.some(({ model }) => model.overlap !== undefined)).toBe(true);
   });
 

@@ -20,7 +20,12 @@ export const claimMetadata = 'claim';
 const lease = /^2([LEX])\|(\d+)\|/;
 const reservation = /^2R\|(\d+)\|/;
 
-/** The record of a name that a new vote must not contradict: nothing if there are but claims. */
+/**
+ * The record of a name that a new vote must not contradict: nothing if there are but claims.
+ *
+ * It keeps others out, can be renewed and released, and is no vote for its own attempt: a minority may have had it, and
+ * others the name since. Who repeats an attempt would else be granted its old term by nodes that never gave it.
+ */
 export function mergeRecords(memories: readonly Memory[]): Memory | undefined {
   const ranked = memories
     .flatMap((memory) => {
@@ -31,7 +36,17 @@ export function mergeRecords(memories: readonly Memory[]): Memory | undefined {
   const first = ranked[0];
   if (first === undefined) return undefined;
   const same = ranked.filter(({ rank }) => compareRanks(rank, first.rank) === 0);
-  return longestLived(same.map(({ memory }) => memory));
+  return withoutAttempt(longestLived(same.map(({ memory }) => memory)));
+}
+
+const noAttempt = '0'.repeat(32);
+/** What stands before the attempt in the text of a lease. */
+const beforeAttempt = /^(2[LEX]\|(?:[^|]*\|){5})[^|]*/;
+
+function withoutAttempt(memory: Memory | undefined): Memory | undefined {
+  return (
+    memory && { ...memory, value: String(memory.value).replace(beforeAttempt, `$1${noAttempt}`) }
+  );
 }
 
 /** Term first; within one, a lease before the reservation that may follow it, and a revoked one before a plain one. */
