@@ -124,7 +124,8 @@ export async function tellStory(scene: NamesScene, ttlMs: number): Promise<void>
   await first.kill();
   const resume = await cli('resume', 'payments', '--reason', 'INC-12 is over');
   expect(resume, resume.stderr).toMatchObject({ status: 0 });
-  expect(resume.stdout).toMatch(/^payments is resumed: held by replica-2, term \d+\n$/);
+  // Who lost it to an operator leaves it to others for a moment, and may not be back yet.
+  expect(resume.stdout).toMatch(/^payments is resumed: (?:free|held by replica-2, term \d+)\n$/);
   await second.says(new RegExp(`^leads (?!${secondTerm}$)\\d+$`));
 
   await second.kill();
