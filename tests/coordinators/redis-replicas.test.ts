@@ -10,7 +10,7 @@ import { realRuntime } from '../../src/time/index.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
 import { ask, hasReplicas, startReplicating, until } from '../support/servers/redis-replication.js';
-import { ann, bob, renew, take } from './redis-failover-fixture.js';
+import { acquire, ann, bob, renew, take } from './redis-failover-fixture.js';
 
 const call = { timeoutMs: 2_000 };
 const operator = { by: 'ops', reason: 'test' };
@@ -36,7 +36,8 @@ describe('a coordinator that waits for a replica', () => {
     await heal();
     await ask(master, 'FLUSHALL');
     await until('the replica', () => hasReplicas(master, 1));
-    careful = connect({ replicas: 1, replicaTimeoutMs: 100 });
+    await until('its first answer', () => hasAnswered());
+    careful = connect({ replicas: 1, replicaTimeoutMs: 400 });
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
@@ -51,6 +52,12 @@ describe('a coordinator that waits for a replica', () => {
     clients.push(client);
     return client;
   };
+  /** A replica that has just been connected may be busy with what it was sent as a whole. */
+  const hasAnswered = () =>
+    acquire(connect({ replicas: 1, replicaTimeoutMs: 1_000 }), 'first', ann).then(
+      () => true,
+      () => false,
+    );
   const heal = async () => {
     between.heal();
     await until('the replica', () => hasReplicas(master, 1));

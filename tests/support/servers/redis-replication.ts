@@ -65,7 +65,7 @@ export async function roleOf(server: RedisServer): Promise<string | undefined> {
 export async function until(
   what: string,
   probe: () => Promise<boolean>,
-  limitMs = 20_000,
+  limitMs = 45_000,
 ): Promise<void> {
   const startedMs = performance.now();
   while (performance.now() - startedMs < limitMs) {
