@@ -4,7 +4,8 @@ import type { Coordinator } from '../../src/coordinators/index.js';
 import { EtcdClient, etcdLocation } from '../../src/drivers/etcd/index.js';
 import { etcdCoordinator } from '../../src/etcd.js';
 import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
-import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { realRuntime } from '../../src/time/index.js';
+import { ProxiedClients } from '../support/proxied-clients.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { EtcdCluster } from '../support/servers/index.js';
 
@@ -40,10 +41,9 @@ class EtcdSubject implements ConformanceSubject {
   readonly #cluster: EtcdCluster;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #keys = new EtcdKeys('', this.#namespace);
-  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  readonly #clients = new ProxiedClients<Coordinator>();
   readonly #admin: EtcdClient;
   #nameCount = 0;
-  #timerCount = 0;
 
   constructor(cluster: EtcdCluster) {
     this.#cluster = cluster;
@@ -56,9 +56,9 @@ class EtcdSubject implements ConformanceSubject {
     const proxy = await FaultProxy.start(this.#cluster.members[0]?.port ?? 0);
     const client = etcdCoordinator(`etcd://127.0.0.1:${proxy.port}`, {
       namespace: this.#namespace,
-      runtime: this.#countingRuntime(),
+      runtime: this.#clients.runtime,
     });
-    this.#proxies.set(client, proxy);
+    this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the first look.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -81,45 +81,8 @@ class EtcdSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxy] of this.#proxies) {
-      await client.close();
-      await proxy.stop();
-    }
+    await this.#clients.close();
     this.#admin.close();
-  }
-
-  #countingRuntime(): Runtime {
-    return {
-      ...realRuntime,
-      setTimer: (delayMs, callback, options) => {
-        this.#timerCount += 1;
-        let isPending = true;
-        const ended = () => {
-          if (isPending) this.#timerCount -= 1;
-          isPending = false;
-        };
-        const timer = realRuntime.setTimer(
-          delayMs,
-          () => {
-            ended();
-            callback();
-          },
-          options,
-        );
-        return {
-          cancel: () => {
-            ended();
-            timer.cancel();
-          },
-        };
-      },
-    };
-  }
-
-  #proxyOf(client: Coordinator): FaultProxy {
-    const proxy = this.#proxies.get(client);
-    if (proxy === undefined) throw new Error('this client is not of this subject');
-    return proxy;
   }
 
   async #queue(name: string) {
@@ -131,23 +94,14 @@ class EtcdSubject implements ConformanceSubject {
 
   #controls(): SubjectControls {
     return {
-      hang: async (client) => {
-        this.#proxyOf(client).up.swallow();
-        this.#proxyOf(client).down.swallow();
-      },
-      cut: async (client) => {
-        this.#proxyOf(client).refuse(true);
-        this.#proxyOf(client).reset();
-      },
+      ...this.#clients.controls,
       loseReplies: async (client) => this.#loseReplies(client),
-      holdRequests: async (client) => this.#proxyOf(client).up.hold(),
       flushRequests: async (client) => {
-        this.#proxyOf(client).up.heal();
+        this.#clients.proxyOf(client).up.heal();
         await this.#queue('warm');
         await this.#queue('warm');
       },
-      duplicateRequests: async (client) => this.#duplicate(this.#proxyOf(client)),
-      heal: async (client) => this.#proxyOf(client).heal(),
+      duplicateRequests: async (client) => this.#duplicate(this.#clients.proxyOf(client)),
       deleteRecord: async (name) => {
         const range = this.#keys.queue(name);
         const deadline = this.#admin.deadline(5_000);
@@ -163,10 +117,6 @@ class EtcdSubject implements ConformanceSubject {
       foreignText: async (name) =>
         (await this.#queue(name)).find(({ lease }) => lease === '0')?.value,
       restartKeepingData: async () => this.#cluster.members[0]?.restart({ keepData: true }),
-      pendingCount: async () => {
-        const proxies = [...this.#proxies.values()];
-        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
-      },
       stepClock: impossible,
       loseTail: impossible,
       restartLosingData: impossible,
@@ -204,7 +154,7 @@ class EtcdSubject implements ConformanceSubject {
 
   /** Reads are answered, so that a call gets as far as its write: the answer to that is lost. */
   async #loseReplies(client: Coordinator): Promise<void> {
-    const proxy = this.#proxyOf(client);
+    const proxy = this.#clients.proxyOf(client);
     let isLosing = false;
     proxy.up.set({
       kind: 'judge',

@@ -5,7 +5,8 @@ import { groupOf } from '../../src/coordinators/names.js';
 import { postgresPromises } from '../../src/coordinators/postgres/promises.js';
 import { postgresCoordinator } from '../../src/postgres.js';
 import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
-import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { realRuntime } from '../../src/time/index.js';
+import { ProxiedClients } from '../support/proxied-clients.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { PostgresServer } from '../support/servers/index.js';
 
@@ -45,9 +46,8 @@ class PostgresSubject implements ConformanceSubject {
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   /** Tells the server's sessions of this subject from those of others. */
   readonly #application = this.#namespace.replaceAll('/', '-');
-  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  readonly #clients = new ProxiedClients<Coordinator>();
   #nameCount = 0;
-  #timerCount = 0;
 
   constructor(server: PostgresServer, options: PostgresTargetOptions) {
     this.server = server;
@@ -62,10 +62,10 @@ class PostgresSubject implements ConformanceSubject {
     url.searchParams.set('application_name', this.#application);
     const client = postgresCoordinator(url, {
       namespace: this.#namespace,
-      runtime: this.#countingRuntime(),
+      runtime: this.#clients.runtime,
       connectTimeoutMs: 150,
     });
-    this.#proxies.set(client, proxy);
+    this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the login.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -85,45 +85,8 @@ class PostgresSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxy] of this.#proxies) {
-      await client.close();
-      await proxy.stop();
-    }
+    await this.#clients.close();
     if (this.server.clockOffsetMs !== 0) this.server.stepClock(-this.server.clockOffsetMs);
-  }
-
-  #countingRuntime(): Runtime {
-    return {
-      ...realRuntime,
-      setTimer: (delayMs, callback, options) => {
-        this.#timerCount += 1;
-        let isPending = true;
-        const ended = () => {
-          if (isPending) this.#timerCount -= 1;
-          isPending = false;
-        };
-        const timer = realRuntime.setTimer(
-          delayMs,
-          () => {
-            ended();
-            callback();
-          },
-          options,
-        );
-        return {
-          cancel: () => {
-            ended();
-            timer.cancel();
-          },
-        };
-      },
-    };
-  }
-
-  #proxyOf(client: Coordinator): FaultProxy {
-    const proxy = this.#proxies.get(client);
-    if (proxy === undefined) throw new Error('this client is not of this subject');
-    return proxy;
   }
 
   /** What an operator does with a tool of their own. */
@@ -140,19 +103,10 @@ class PostgresSubject implements ConformanceSubject {
   #controls(): SubjectControls {
     const key = (name: string) => [this.#namespace, name];
     return {
-      hang: async (client) => {
-        this.#proxyOf(client).up.swallow();
-        this.#proxyOf(client).down.swallow();
-      },
-      cut: async (client) => {
-        this.#proxyOf(client).refuse(true);
-        this.#proxyOf(client).reset();
-      },
-      loseReplies: async (client) => this.#proxyOf(client).down.swallow(),
-      holdRequests: async (client) => this.#proxyOf(client).up.hold(),
-      flushRequests: (client) => this.#untilExecuted(() => this.#proxyOf(client).up.heal()),
-      duplicateRequests: async (client) => this.#proxyOf(client).duplicate(await this.#loggedIn()),
-      heal: async (client) => this.#proxyOf(client).heal(),
+      ...this.#clients.controls,
+      flushRequests: (client) => this.#untilExecuted(() => this.#clients.proxyOf(client).up.heal()),
+      duplicateRequests: async (client) =>
+        this.#clients.proxyOf(client).duplicate(await this.#loggedIn()),
       deleteRecord: async (name) => {
         await this.#asOperator(
           'DELETE FROM tenure.leases WHERE namespace = $1 AND name = $2',
@@ -179,10 +133,6 @@ class PostgresSubject implements ConformanceSubject {
         const copy = await this.server.copyData();
         await during();
         await this.server.restartFrom(copy);
-      },
-      pendingCount: async () => {
-        const proxies = [...this.#proxies.values()];
-        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
       },
       stepClock: async (stepMs) => this.server.stepClock(stepMs),
     };

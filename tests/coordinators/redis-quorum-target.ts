@@ -4,7 +4,8 @@ import { RedisKeys } from '../../src/coordinators/redis/keys.js';
 import { quorumPromises } from '../../src/coordinators/redis-quorum/promises.js';
 import { redisQuorumCoordinator } from '../../src/redis.js';
 import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
-import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { realRuntime } from '../../src/time/index.js';
+import { ProxiedClients } from '../support/proxied-clients.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisQuorumServers } from '../support/servers/redis-quorum.js';
 
@@ -35,10 +36,9 @@ class RedisQuorumSubject implements ConformanceSubject {
   readonly #servers: RedisQuorumServers;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #keys = new RedisKeys(this.#namespace);
-  readonly #proxies = new Map<Coordinator, FaultProxy[]>();
+  readonly #clients = new ProxiedClients<Coordinator>();
   readonly #admins: Redis[];
   #nameCount = 0;
-  #timerCount = 0;
 
   constructor(servers: RedisQuorumServers) {
     this.#servers = servers;
@@ -54,12 +54,12 @@ class RedisQuorumSubject implements ConformanceSubject {
     const hosts = proxies.map(({ port }) => `127.0.0.1:${port}`);
     const client = redisQuorumCoordinator(`redis+quorum://${hosts.join(',')}`, {
       namespace: this.#namespace,
-      runtime: this.#countingRuntime(),
+      runtime: this.#clients.runtime,
       connectTimeoutMs: 450,
       nodeTimeoutMs: 900,
       largestTtlMs,
     });
-    this.#proxies.set(client, proxies);
+    this.#clients.add(client, ...proxies);
     // Connected before the first disturbance, so that this meets requests and not the login.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -79,10 +79,7 @@ class RedisQuorumSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxies] of this.#proxies) {
-      await client.close();
-      for (const proxy of proxies) await proxy.stop();
-    }
+    await this.#clients.close();
     for (const admin of this.#admins) {
       const keys = await admin.keys(`${this.#keys.term.replace(/term$/, '')}*`);
       if (keys.length > 0) await admin.del(...keys);
@@ -92,70 +89,21 @@ class RedisQuorumSubject implements ConformanceSubject {
       if (server.clockOffsetMs !== 0) server.stepClock(-server.clockOffsetMs);
   }
 
-  #countingRuntime(): Runtime {
-    return {
-      ...realRuntime,
-      setTimer: (delayMs, callback, options) => {
-        this.#timerCount += 1;
-        let isPending = true;
-        const ended = () => {
-          if (isPending) this.#timerCount -= 1;
-          isPending = false;
-        };
-        const timer = realRuntime.setTimer(
-          delayMs,
-          () => {
-            ended();
-            callback();
-          },
-          options,
-        );
-        return {
-          cancel: () => {
-            ended();
-            timer.cancel();
-          },
-        };
-      },
-    };
-  }
-
-  #proxiesOf(client: Coordinator): FaultProxy[] {
-    const proxies = this.#proxies.get(client);
-    if (proxies === undefined) throw new Error('this client is not of this subject');
-    return proxies;
-  }
-
   #controls(): SubjectControls {
-    const each = (client: Coordinator, disturb: (proxy: FaultProxy) => void) => {
-      for (const proxy of this.#proxiesOf(client)) disturb(proxy);
-    };
     const everywhere = async (act: (admin: Redis) => Promise<unknown>) => {
       await Promise.all(this.#admins.map(act));
     };
     return {
-      hang: async (client) =>
-        each(client, ({ up, down }) => {
-          up.swallow();
-          down.swallow();
-        }),
-      cut: async (client) =>
-        each(client, (proxy) => {
-          proxy.refuse(true);
-          proxy.reset();
-        }),
-      loseReplies: async (client) => each(client, ({ down }) => down.swallow()),
-      holdRequests: async (client) => each(client, ({ up }) => up.hold()),
+      ...this.#clients.controls,
       flushRequests: async (client) => {
-        each(client, ({ up }) => up.heal());
+        this.#clients.each(client, ({ up }) => up.heal());
         // By its second answer a server has taken in what had reached it before the first question.
         await everywhere((admin) => admin.ping());
         await everywhere((admin) => admin.ping());
       },
       duplicateRequests: async (client) => {
-        await Promise.all(this.#proxiesOf(client).map((proxy) => proxy.duplicate()));
+        await Promise.all(this.#clients.proxiesOf(client).map((proxy) => proxy.duplicate()));
       },
-      heal: async (client) => each(client, (proxy) => proxy.heal()),
       deleteRecord: (name) => everywhere((admin) => admin.del(this.#keys.place(name).lease)),
       overwriteRecord: (name, text) =>
         everywhere((admin) => admin.set(this.#keys.place(name).lease, text)),
@@ -173,10 +121,6 @@ class RedisQuorumSubject implements ConformanceSubject {
       },
       loseTail: async () => {
         throw new Error('terms are not promised to survive it');
-      },
-      pendingCount: async () => {
-        const proxies = [...this.#proxies.values()].flat();
-        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
       },
       stepClock: async (stepMs) => {
         for (const server of this.#servers.nodes) server.stepClock(stepMs);

@@ -6,7 +6,8 @@ import { RedisKeys } from '../../src/coordinators/redis/keys.js';
 import { redisPromises } from '../../src/coordinators/redis/promises.js';
 import { type RedisCoordinatorOptions, redisCoordinator } from '../../src/redis.js';
 import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
-import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { realRuntime } from '../../src/time/index.js';
+import { ProxiedClients } from '../support/proxied-clients.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
 
@@ -89,10 +90,9 @@ class RedisSubject implements ConformanceSubject {
   readonly #place: RedisPlace;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #keys = new RedisKeys(this.#namespace);
-  readonly #proxies = new Map<Coordinator, readonly FaultProxy[]>();
+  readonly #clients = new ProxiedClients<Coordinator>();
   readonly #admin: Redis | Cluster;
   #nameCount = 0;
-  #timerCount = 0;
 
   constructor(place: RedisPlace) {
     this.#place = place;
@@ -114,11 +114,11 @@ class RedisSubject implements ConformanceSubject {
     const client = redisCoordinator(this.#place.urlFor(proxyPorts), {
       ...this.#place.options,
       namespace: this.#namespace,
-      runtime: this.#countingRuntime(),
+      runtime: this.#clients.runtime,
       connectTimeoutMs: 1_000,
       nodeAddressMap: Object.fromEntries(seen),
     });
-    this.#proxies.set(client, proxies);
+    this.#clients.add(client, ...proxies);
     // Connected before the first disturbance, so that this meets requests and not the login.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -138,10 +138,7 @@ class RedisSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxies] of this.#proxies) {
-      await client.close();
-      for (const proxy of proxies) await proxy.stop();
-    }
+    await this.#clients.close();
     await this.#place.repair();
     const pattern = `${this.#keys.term.replace(/term$/, '')}*`;
     const masters = this.#admin instanceof Cluster ? this.#admin.nodes('master') : [this.#admin];
@@ -150,68 +147,19 @@ class RedisSubject implements ConformanceSubject {
     this.#admin.disconnect();
   }
 
-  #countingRuntime(): Runtime {
-    return {
-      ...realRuntime,
-      setTimer: (delayMs, callback, options) => {
-        this.#timerCount += 1;
-        let isPending = true;
-        const ended = () => {
-          if (isPending) this.#timerCount -= 1;
-          isPending = false;
-        };
-        const timer = realRuntime.setTimer(
-          delayMs,
-          () => {
-            ended();
-            callback();
-          },
-          options,
-        );
-        return {
-          cancel: () => {
-            ended();
-            timer.cancel();
-          },
-        };
-      },
-    };
-  }
-
-  #proxiesOf(client: Coordinator): readonly FaultProxy[] {
-    const proxies = this.#proxies.get(client);
-    if (proxies === undefined) throw new Error('this client is not of this subject');
-    return proxies;
-  }
-
   #controls(): SubjectControls {
-    const each = (client: Coordinator, disturb: (proxy: FaultProxy) => void) => {
-      for (const proxy of this.#proxiesOf(client)) disturb(proxy);
-    };
     const place = this.#place;
     return {
-      hang: async (client) =>
-        each(client, ({ up, down }) => {
-          up.swallow();
-          down.swallow();
-        }),
-      cut: async (client) =>
-        each(client, (proxy) => {
-          proxy.refuse(true);
-          proxy.reset();
-        }),
-      loseReplies: async (client) => each(client, ({ down }) => down.swallow()),
-      holdRequests: async (client) => each(client, ({ up }) => up.hold()),
+      ...this.#clients.controls,
       flushRequests: async (client) => {
-        each(client, ({ up }) => up.heal());
+        this.#clients.each(client, ({ up }) => up.heal());
         // By its second answer the server has taken in what had reached it before the first question.
         await this.#admin.get(this.#keys.term);
         await this.#admin.get(this.#keys.term);
       },
       duplicateRequests: async (client) => {
-        await Promise.all(this.#proxiesOf(client).map((proxy) => proxy.duplicate()));
+        await Promise.all(this.#clients.proxiesOf(client).map((proxy) => proxy.duplicate()));
       },
-      heal: async (client) => each(client, (proxy) => proxy.heal()),
       deleteRecord: async (name) => {
         await this.#admin.del(this.#keys.place(name).lease);
       },
@@ -223,10 +171,6 @@ class RedisSubject implements ConformanceSubject {
       restartKeepingData: () => place.restart(this.#keys.term, { keepData: true }),
       restartLosingData: () => place.restart(this.#keys.term, { keepData: false }),
       loseTail: (during) => place.loseTail(this.#keys.term, during),
-      pendingCount: async () => {
-        const proxies = [...this.#proxies.values()].flat();
-        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
-      },
       stepClock: async (stepMs) => place.stepClock(stepMs),
     };
   }

@@ -5,8 +5,9 @@ import { zookeeperPromises } from '../../src/coordinators/zookeeper/promises.js'
 import { decodeLeaseNode, decodeState } from '../../src/coordinators/zookeeper/state.js';
 import { ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
 import type { ConformanceSubject, ConformanceTarget, SubjectControls } from '../../src/testing.js';
-import { type Runtime, realRuntime } from '../../src/time/index.js';
+import { realRuntime } from '../../src/time/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
+import { ProxiedClients } from '../support/proxied-clients.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { ZooKeeperServer } from '../support/servers/index.js';
 
@@ -79,9 +80,8 @@ class ZooKeeperSubject implements ConformanceSubject {
   readonly #server: ZooKeeperServer;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
   readonly #paths = new ZooKeeperPaths(caseChroot, this.#namespace);
-  readonly #proxies = new Map<Coordinator, FaultProxy>();
+  readonly #clients = new ProxiedClients<Coordinator>();
   #nameCount = 0;
-  #timerCount = 0;
 
   constructor(server: ZooKeeperServer) {
     this.#server = server;
@@ -95,13 +95,13 @@ class ZooKeeperSubject implements ConformanceSubject {
       `zookeeper://${login}@127.0.0.1:${proxy.port}${caseChroot}`,
       {
         namespace: this.#namespace,
-        runtime: this.#countingRuntime(),
+        runtime: this.#clients.runtime,
         connectTimeoutMs: 200,
         smallestTtlMs,
         largestTtlMs,
       },
     );
-    this.#proxies.set(client, proxy);
+    this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the handshake.
     await client.read(['warm'], { timeoutMs: 5_000 });
     return client;
@@ -148,42 +148,9 @@ class ZooKeeperSubject implements ConformanceSubject {
   }
 
   async close(): Promise<void> {
-    for (const [client, proxy] of this.#proxies) {
-      await client.close();
-      await proxy.stop();
-    }
+    await this.#clients.close();
     const { clockOffsetMs } = this.#server;
     if (clockOffsetMs !== 0) this.#server.stepClock(-clockOffsetMs);
-  }
-
-  #countingRuntime(): Runtime {
-    return {
-      ...realRuntime,
-      setTimer: (delayMs, callback, options) => {
-        this.#timerCount += 1;
-        let isPending = true;
-        const ended = () => {
-          if (isPending) this.#timerCount -= 1;
-          isPending = false;
-        };
-        const fire = () => {
-          ended();
-          callback();
-        };
-        const timer = realRuntime.setTimer(delayMs, fire, options);
-        const cancel = () => {
-          ended();
-          timer.cancel();
-        };
-        return { cancel };
-      },
-    };
-  }
-
-  #proxyOf(client: Coordinator): FaultProxy {
-    const proxy = this.#proxies.get(client);
-    if (proxy === undefined) throw new Error('this client is not of this subject');
-    return proxy;
   }
 
   /** Somebody who has the same rights. */
@@ -195,25 +162,18 @@ class ZooKeeperSubject implements ConformanceSubject {
     const server = this.#server;
     const paths = this.#paths;
     return {
-      hang: async (client) => {
-        this.#proxyOf(client).up.swallow();
-        this.#proxyOf(client).down.swallow();
-      },
-      cut: async (client) => {
-        this.#proxyOf(client).refuse(true);
-        this.#proxyOf(client).reset();
-      },
+      ...this.#clients.controls,
       // A call first reads and then writes: what gets lost is the answer to the write, and all after it.
       loseReplies: async (client) => {
         let isWritten = false;
-        this.#proxyOf(client).up.set({
+        this.#clients.proxyOf(client).up.set({
           kind: 'judge',
           fateOf: (bytes) => {
             isWritten ||= hasMulti(bytes);
             return 'none';
           },
         });
-        this.#proxyOf(client).down.set({
+        this.#clients.proxyOf(client).down.set({
           kind: 'judge',
           fateOf: () => (isWritten ? 'swallow' : 'none'),
         });
@@ -221,7 +181,7 @@ class ZooKeeperSubject implements ConformanceSubject {
       // And what is held is the write, and all after it.
       holdRequests: async (client) => {
         let isWritten = false;
-        this.#proxyOf(client).up.set({
+        this.#clients.proxyOf(client).up.set({
           kind: 'judge',
           fateOf: (bytes) => {
             isWritten ||= hasMulti(bytes);
@@ -230,7 +190,7 @@ class ZooKeeperSubject implements ConformanceSubject {
         });
       },
       flushRequests: async (client) => {
-        this.#proxyOf(client).up.heal();
+        this.#clients.proxyOf(client).up.heal();
         // By its third answer the server has taken in what had reached it before the first question.
         await asOperator(server, async (connection) => {
           for (let round = 0; round < 3; round++) await connection.setData('/', Buffer.alloc(0));
@@ -239,7 +199,6 @@ class ZooKeeperSubject implements ConformanceSubject {
       duplicateRequests: async () => {
         throw new Error('declared impossible');
       },
-      heal: async (client) => this.#proxyOf(client).heal(),
       deleteRecord: (name) =>
         this.#asColleague(async (connection) => {
           const { data, stat } = await connection.getData(paths.name(name));
@@ -261,10 +220,6 @@ class ZooKeeperSubject implements ConformanceSubject {
       restartLosingData: () => server.restart({ keepData: false }),
       loseTail: async () => {
         throw new Error('no promise is made about it');
-      },
-      pendingCount: async () => {
-        const proxies = [...this.#proxies.values()];
-        return proxies.reduce((sum, proxy) => sum + proxy.connectionCount, this.#timerCount);
       },
       stepClock: async (stepMs) => server.stepClock(stepMs),
     };
