@@ -7,6 +7,7 @@ import type {
 import type { StreamStore } from '../../../src/streams/contract.js';
 import { redisStreams } from '../../../src/streams/redis/index.js';
 import { realRuntime } from '../../../src/time/index.js';
+import { ProxiedClients } from '../../support/proxied-clients.js';
 import { FaultProxy } from '../../support/proxy.js';
 import type { RedisServer } from '../../support/servers/index.js';
 
@@ -38,7 +39,7 @@ class RedisStreamSubject implements StreamSubject {
   readonly #server: RedisServer;
   readonly #login: string;
   readonly #namespace = `case/${process.pid}/${namespaceCount++}`;
-  readonly #stores = new Map<StreamStore, FaultProxy>();
+  readonly #stores = new ProxiedClients<StreamStore>();
   readonly #admin: Redis;
 
   constructor(server: RedisServer, login: string) {
@@ -57,7 +58,7 @@ class RedisStreamSubject implements StreamSubject {
       largestPayloadBytes: this.largestPayloadBytes,
       connectTimeoutMs: 500,
     });
-    this.#stores.set(store, proxy);
+    this.#stores.add(store, proxy);
     // Connected before the first disturbance, so that this meets requests and not the login.
     await store.backlog([0], { timeoutMs: 5_000 });
     return store;
@@ -72,18 +73,9 @@ class RedisStreamSubject implements StreamSubject {
   }
 
   async close(): Promise<void> {
-    for (const [store, proxy] of this.#stores) {
-      await store.close();
-      await proxy.stop();
-    }
+    await this.#stores.close();
     await this.#admin.flushall();
     this.#admin.disconnect();
-  }
-
-  #proxyOf(store: StreamStore): FaultProxy {
-    const proxy = this.#stores.get(store);
-    if (proxy === undefined) throw new Error('this store is not of this subject');
-    return proxy;
   }
 
   #key(shard: number, part: string): string {
@@ -92,21 +84,19 @@ class RedisStreamSubject implements StreamSubject {
   }
 
   #controls(): Partial<StreamControls> {
+    const { hang, loseReplies, holdRequests, heal } = this.#stores.controls;
     return {
-      hang: async (store) => {
-        this.#proxyOf(store).up.swallow();
-        this.#proxyOf(store).down.swallow();
-      },
-      loseReplies: async (store) => this.#proxyOf(store).down.swallow(),
-      holdRequests: async (store) => this.#proxyOf(store).up.hold(),
+      hang,
+      loseReplies,
+      holdRequests,
+      heal,
       flushRequests: async (store) => {
-        this.#proxyOf(store).up.heal();
+        this.#stores.proxyOf(store).up.heal();
         // By its second answer the server has taken in what had reached it before the first question.
         await this.#admin.ping();
         await this.#admin.ping();
       },
-      duplicateRequests: (store) => this.#proxyOf(store).duplicate(),
-      heal: async (store) => this.#proxyOf(store).heal(),
+      duplicateRequests: (store) => this.#stores.proxyOf(store).duplicate(),
       appendForeign: async (shard) => {
         const log = this.#key(shard, 'log');
         const position = await this.#admin.xadd(log, '*', 'm2', 'of another format');
