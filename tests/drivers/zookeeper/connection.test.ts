@@ -141,7 +141,14 @@ it('a session goes on over another connection, and the one before is no more', a
 
 it('a session that is over is told from a server that cannot be reached', async () => {
   const first = await connect();
+  const path = newPath();
+  await first.create({ path, data, ephemeral: true });
+  const onlooker = await connect();
+  const ended = new Promise((resolve) => onlooker.getData(path, resolve));
+  // The watch is in place before the session ends.
+  await onlooker.sync('/');
   first.endSession();
+  await ended;
   await expect(connect({ ticket: first.ticket })).rejects.toThrow(SessionExpiredError);
   proxy.refuse(true);
   await expect(connect()).rejects.toThrow(ConnectionLostError);
