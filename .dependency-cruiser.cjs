@@ -6,8 +6,8 @@
 const LAYERS = [
   ['cli'],
   ['testing'],
-  ['streams'],
-  ['fences', 'shards', 'elections'],
+  ['streams', 'schedule'],
+  ['fences', 'once', 'shards', 'elections'],
   ['leases'],
   ['coordinators'],
   ['conformance'],
@@ -17,21 +17,49 @@ const LAYERS = [
 ];
 
 /** Public entry points, `src/<name>.ts`. They sit between `testing` and `streams`. */
-const ENTRIES = ['index', 'memory', 'sqlite', 'redis', 'postgres', 'etcd', 'zookeeper', 'testing'];
+const ENTRIES = [
+  'index',
+  'memory',
+  'sqlite',
+  'redis',
+  'postgres',
+  'mysql',
+  'etcd',
+  'zookeeper',
+  'http',
+  'schedule',
+  'testing',
+];
 
 /** What is published may import these packages, Node, and nothing else; each but commander is an optional client. */
-const PACKAGES = ['commander', 'ioredis', 'redis', 'pg', 'libsql'];
+const PACKAGES = ['commander', 'croner', 'yaml', 'ioredis', 'redis', 'pg', 'mysql2', 'libsql'];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
 const STORES = [
   {
     store: 'redis',
     clients: ['ioredis', 'redis'],
-    rooms: ['coordinators/redis', 'coordinators/redis-quorum', 'streams/redis'],
+    rooms: [
+      'coordinators/redis',
+      'coordinators/redis-quorum',
+      'streams/redis',
+      'fences/redis',
+      'once/redis',
+      'schedule/redis',
+    ],
   },
-  { store: 'postgres', clients: ['pg'], rooms: ['coordinators/postgres', 'fences/postgres'] },
-  { store: 'sqlite', clients: ['libsql'], rooms: ['coordinators/sqlite'] },
-  { store: 'etcd', clients: [], rooms: ['coordinators/etcd'] },
+  {
+    store: 'postgres',
+    clients: ['pg'],
+    rooms: ['coordinators/postgres', 'fences/postgres', 'once/postgres', 'schedule/postgres'],
+  },
+  { store: 'mysql', clients: ['mysql2'], rooms: ['fences/mysql'] },
+  {
+    store: 'sqlite',
+    clients: ['libsql'],
+    rooms: ['coordinators/sqlite', 'fences/sqlite', 'once/sqlite', 'schedule/sqlite'],
+  },
+  { store: 'etcd', clients: [], rooms: ['coordinators/etcd', 'fences/etcd'] },
   { store: 'zookeeper', clients: [], rooms: ['coordinators/zookeeper'] },
 ];
 
