@@ -1,6 +1,6 @@
 import { highestTerm, isTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
-import { LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
+import { type Lease, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
 import { type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
@@ -100,7 +100,8 @@ export class LeadLoop<T> {
     if (outcome.how === 'threw' && (failed || !followsFrom(outcome.error, reason)))
       announcer.tell('workFailed', { term: lease.term, error: outcome.error });
     if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
-    if (outcome.how === 'threw' && failed) this.#above = termToHeal(outcome.error, lease.term);
+    const error = failed && outcome.how === 'threw' ? outcome.error : undefined;
+    this.#above = termToHeal(lease, error);
     return failed;
   }
 
@@ -122,10 +123,14 @@ function followsFrom(error: unknown, reason: unknown): boolean {
   );
 }
 
-/** A resource that has seen a higher term than a lease that is held: the store has lost its terms. */
-function termToHeal(error: unknown, term: number): number | undefined {
-  if (!(error instanceof StaleTermError) || error.term !== term) return undefined;
-  const { installedTerm } = error;
-  const isCredible = isTerm(installedTerm) && installedTerm > term && installedTerm < highestTerm;
-  return isCredible ? installedTerm : undefined;
+/**
+ * A resource that has seen a higher term than a lease that was held: the store has lost its terms. A fence has told the
+ * lease, which ended by that; of any other resource the error tells.
+ */
+function termToHeal(lease: Lease, error: unknown): number | undefined {
+  const { term } = lease;
+  const isRefusal = error instanceof StaleTermError && error.term === term;
+  const installedTerm = lease.installedTerm ?? (isRefusal ? error.installedTerm : undefined);
+  if (installedTerm === undefined || !isTerm(installedTerm)) return undefined;
+  return installedTerm > term && installedTerm < highestTerm ? installedTerm : undefined;
 }

@@ -8,6 +8,8 @@ export interface FencingToken {
   readonly name: string;
   readonly term: number;
   readonly holder: Holder;
+  /** The fence has refused the token: a lease ends at once, and remembers the term that was in the way. */
+  supersede?(installedTerm: number): void;
 }
 
 /**
@@ -15,8 +17,10 @@ export interface FencingToken {
  * a write pass if its term is higher, or equal *from the same holder*. "Not lower" alone is wrong: after a failover
  * that lost the last write, a store can hand one number to two holders.
  *
- * `Transaction` is whatever the resource calls one, for instance a `pg` client inside `BEGIN`. The check and the
- * user's writes commit together or not at all.
+ * `Transaction` is what the user's writes go through. Where the resource has transactions that a caller begins and that
+ * can read and write until they end, the fence is a {@link TransactionFence}. Where it executes conditional batches only
+ * (a script of Redis, a transaction of etcd), `Transaction` is such a batch: writes are queued in it, reads go beside it,
+ * and one step of the resource checks the token and executes the queue, or nothing of it.
  */
 export interface Fence<Transaction> {
   readonly promises: FencePromises;
@@ -30,17 +34,11 @@ export interface Fence<Transaction> {
   claim(token: FencingToken): Promise<void>;
 
   /**
-   * Checks the token inside the caller's transaction and keeps it valid until the transaction ends: a successor's
-   * `claim` waits for the end, or goes first and this check, or the commit, fails. Call it before the first read or
-   * write.
+   * Runs `work`, and commits what it wrote in one atomic step with the check of the token.
    *
-   * @throws {StaleTermError} as `claim` does. {@link OptionError} if there is no transaction to be guarded. Roll back:
-   * after any failure the transaction cannot commit anything, not even if the error is swallowed.
-   */
-  check(transaction: Transaction, token: FencingToken): Promise<void>;
-
-  /**
-   * Runs `work` in a transaction that begins with {@link check} and commits after it.
+   * An interactive transaction begins with the check, so refused work never runs. A batch is checked when it is executed,
+   * after `work` has returned: refused work has run, and has no effect in the resource. If what it looked at with
+   * {@link recordOnce} has changed by then, `work` runs anew, with an empty batch: it must have no effect outside of it.
    *
    * @throws {StaleTermError} with nothing written; whatever `work` throws, with nothing written;
    * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself.
@@ -72,6 +70,22 @@ export interface Fence<Transaction> {
   installedTerm(name: string): Promise<number | undefined>;
 
   close(): Promise<void>;
+}
+
+/**
+ * A fence at a resource with interactive transactions, for instance a `pg` client inside `BEGIN`. The check and the user's
+ * writes commit together or not at all.
+ */
+export interface TransactionFence<Transaction> extends Fence<Transaction> {
+  /**
+   * Checks the token inside the caller's transaction and keeps it valid until the transaction ends: a successor's
+   * `claim` waits for the end, or goes first and this check, or the commit, fails. Call it before the first read or
+   * write.
+   *
+   * @throws {StaleTermError} as `claim` does. {@link OptionError} if there is no transaction to be guarded. Roll back:
+   * after any failure the transaction cannot commit anything, not even if the error is swallowed.
+   */
+  check(transaction: Transaction, token: FencingToken): Promise<void>;
 }
 
 export interface FencePromises {

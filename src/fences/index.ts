@@ -1,1 +1,1 @@
-export type { Fence, FencePromises, FencingToken } from './contract.js';
+export type { Fence, FencePromises, FencingToken, TransactionFence } from './contract.js';

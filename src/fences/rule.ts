@@ -24,6 +24,8 @@ export function judge(installed: InstalledTerm | undefined, candidate: Installed
 /** A token as a fence stores it. */
 export interface Candidate extends InstalledTerm {
   readonly name: string;
+  /** What the caller passed, to be told of a refusal. */
+  readonly token: FencingToken;
 }
 
 /** A token, checked. @throws {OptionError} if its name, term or holder is not one. */
@@ -31,7 +33,7 @@ export function validateToken(token: FencingToken): Candidate {
   requireObject('token', token, 'pass the lease itself');
   const name = validateName(token.name, 'token.name');
   const term = validateTerm(token.term, 'token.term');
-  return { name, term, holderDigest: validateDigest(token.holder) };
+  return { name, term, holderDigest: validateDigest(token.holder), token };
 }
 
 function validateDigest(holder: Holder): string {

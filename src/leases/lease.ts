@@ -65,6 +65,7 @@ export class Lease implements AsyncDisposable {
   #deadline: Timer | undefined;
   #controller: AbortController | undefined;
   #giveBack: Promise<void> | undefined;
+  #installedTerm: number | undefined;
 
   constructor(host: LeaseHost, grant: LeaseGrant) {
     this.#host = host;
@@ -177,9 +178,24 @@ export class Lease implements AsyncDisposable {
     return done;
   }
 
-  /** A fence or another witness has seen a newer owner: this term is over, at once and for good. */
-  supersede(): void {
+  /**
+   * A fence or another witness has seen a newer owner: this term is over, at once and for good. A fence that refuses a
+   * lease calls this itself.
+   *
+   * @param installedTerm the term that was in the way, where it is known: see {@link installedTerm}.
+   */
+  supersede(installedTerm?: number): void {
+    // Before anybody hears of the end: who then asks for the next lease is to know how high.
+    if (isAlive(this.#look())) this.#installedTerm = installedTerm;
     this.apply({ type: 'not-yours', reason: 'superseded' });
+  }
+
+  /**
+   * The term that a fence had installed when it ended this lease by refusing it; else `undefined`. If it is higher than
+   * what the store grants, the store has lost its terms: acquire anew `above` it.
+   */
+  get installedTerm(): number | undefined {
+    return this.#installedTerm;
   }
 
   /**

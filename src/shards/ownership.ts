@@ -134,6 +134,8 @@ export class Ownership {
     const holding = this.#holdings.lost(lease);
     if (holding === undefined) return;
     const { shard } = holding;
+    // A fence has refused it, which may be all that anybody will ever say of the term in the way.
+    if (lease.installedTerm !== undefined) this.#refusals.refused(shard, lease.installedTerm);
     this.#context.emitter.emit('lost', { shard, term: lease.term, reason });
     this.#context.wake();
   }
@@ -185,7 +187,8 @@ export class Ownership {
    * once: to the newer owner, or to a lease of ours with a higher term.
    */
   #refused({ shard: { shard, lease }, installedTerm }: RefusedShard): void {
-    this.#refusals.refused(shard, installedTerm);
+    // Else it was counted when the fence ended it.
+    if (lease.installedTerm === undefined) this.#refusals.refused(shard, installedTerm);
     lease.supersede();
     void lease.release();
   }

@@ -1,10 +1,10 @@
 import type { FenceSubject } from '../../src/fences/conformance/index.js';
-import type { Fence } from '../../src/fences/index.js';
+import type { TransactionFence } from '../../src/fences/index.js';
 import { MemoryResource, type MemoryTransaction } from '../../src/fences/memory/index.js';
 
 /** A conformance subject on a new memory resource, guarded by whatever fence `guard` puts around it. */
 export function memorySubject(
-  guard: (resource: MemoryResource) => Fence<MemoryTransaction>,
+  guard: (resource: MemoryResource) => TransactionFence<MemoryTransaction>,
 ): FenceSubject<MemoryTransaction> {
   const resource = new MemoryResource();
   const fence = guard(resource);

@@ -1,10 +1,10 @@
-import type { Fence } from '../contract.js';
+import type { TransactionFence } from '../contract.js';
 
 /** What the suite needs to judge a fence: two handles on one resource, and plain access to what is stored in it. */
 export interface FenceSubject<Transaction> {
-  readonly fence: Fence<Transaction>;
+  readonly fence: TransactionFence<Transaction>;
   /** A second fence on the same resource, as another process would have it. */
-  readonly other: Fence<Transaction>;
+  readonly other: TransactionFence<Transaction>;
   /** Runs `work` in a transaction that no fence knows of, as a user's own code would: commit, or roll back on a throw. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /** Stores a text under a key, as part of the transaction, whatever stood there before. */

@@ -2,6 +2,7 @@ import type { TestFramework } from '../../conformance/index.js';
 import { effectCases } from './effects.js';
 import { inputCases } from './inputs.js';
 import { raceCases } from './races.js';
+import { refusalCases } from './refusals.js';
 import type { FenceCase, FenceSubject } from './subject.js';
 import { termCases } from './terms.js';
 
@@ -10,6 +11,7 @@ export const fenceCases: readonly FenceCase[] = [
   ...termCases,
   ...raceCases,
   ...effectCases,
+  ...refusalCases,
   ...inputCases,
 ];
 

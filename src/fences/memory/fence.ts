@@ -1,7 +1,8 @@
 import { validateName } from '../../coordinators/index.js';
 import { requireInstance } from '../../errors/checks.js';
-import { ClosedError, OptionError, StaleTermError } from '../../errors/index.js';
-import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import { ClosedError, OptionError } from '../../errors/index.js';
+import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
+import { refusalOf } from '../refusal.js';
 import {
   type Candidate,
   type InstalledTerm,
@@ -16,7 +17,7 @@ import { MemoryResource, MemoryTransaction } from './resource.js';
 const termTable = 'fences';
 const effectTable = 'effects';
 
-export interface MemoryFence extends Fence<MemoryTransaction> {
+export interface MemoryFence extends TransactionFence<MemoryTransaction> {
   /** The resource this fence guards. */
   readonly resource: MemoryResource;
 }
@@ -145,6 +146,5 @@ function assertPasses(
 ): 'pass' | 'install' {
   const verdict = judge(installed, candidate);
   if (verdict !== 'refuse') return verdict;
-  const { name, term } = candidate;
-  throw new StaleTermError(name, term, installed?.term ?? term);
+  throw refusalOf(candidate, installed);
 }

@@ -12,7 +12,7 @@ import {
 } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
-import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
   type Candidate,
   type Effect,
@@ -28,9 +28,9 @@ import { type FenceStatements, fenceStatements, migrationSql } from './statement
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
 export interface PostgresFence<Client extends PostgresClient = PostgresClient>
-  extends Fence<Client> {
+  extends TransactionFence<Client> {
   /**
-   * As in {@link Fence.check}, for any client that is inside a transaction.
+   * As in {@link TransactionFence.check}, for any client that is inside a transaction.
    *
    * Not within a savepoint: rolling back to it would let go of the term. In `REPEATABLE READ` or `SERIALIZABLE` a race
    * with a claim ends in {@link StoreRefusedError} `40001`; in `READ COMMITTED` in a wait.

@@ -6,8 +6,9 @@ import {
   type PostgresPhase,
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
-import { RecordCorruptError, StaleTermError } from '../../errors/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import { type EndReason, LeaseEndedError } from '../../leases/index.js';
+import { refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
@@ -50,8 +51,7 @@ export class TermGuard {
     if (judge(before, candidate) !== 'refuse') {
       if ((await ask(client, own, this.#statements.install, values)).rows.length > 0) return;
     }
-    const after = await this.installed(client, name, what, phase);
-    throw new StaleTermError(name, term, after?.term ?? term);
+    throw refusalOf(candidate, await this.installed(client, name, what, phase));
   }
 
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */

@@ -222,9 +222,12 @@ export class ShardRunner {
   }
 
   async #failed(message: StoredMessage, error: unknown): Promise<void> {
-    if (this.#phase === 'ended' || this.#context.signal.aborted) return;
     const stale = staleTermOf(this.lease, error);
-    if (stale !== undefined) return this.#environment.refused(this, stale.installedTerm);
+    const isOver = this.#phase === 'ended' || this.#context.signal.aborted;
+    // A fence ends the lease that it refuses before the handler throws; that is reported all the same.
+    const isRefused = stale !== undefined && (!isOver || this.lease.installedTerm !== undefined);
+    if (isRefused) return this.#environment.refused(this, stale.installedTerm);
+    if (isOver) return;
     const retryInMs = this.#backoff.nextMs();
     const attempt = this.#attempt++;
     const reference = this.#reference(message);

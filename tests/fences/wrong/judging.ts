@@ -61,8 +61,9 @@ class NormalisesNames extends TemplateFence {
 }
 
 class AcceptsAnyInput extends TemplateFence {
-  protected override accept({ name, term, holder }: FencingToken): Candidate {
-    return { name, term, holderDigest: holder?.digest ?? '' };
+  protected override accept(token: FencingToken): Candidate {
+    const { name, term, holder } = token;
+    return { name, term, holderDigest: holder?.digest ?? '', token };
   }
 }
 
@@ -74,7 +75,14 @@ class RoundsTerms extends TemplateFence {
   }
 }
 
-/** Mistakes in what passes. */
+/** The error alone: work that swallows it goes on, and the lease is renewed. */
+class TellsNoToken extends TemplateFence {
+  protected override accept(token: FencingToken): Candidate {
+    return { ...super.accept(token), token: { ...token, supersede: () => {} } };
+  }
+}
+
+/** Mistakes in what passes, and in whom a refusal is told. */
 export const judging: readonly WrongFence[] = [
   wrong('checks nothing', ChecksNothing, 'lower-term-refused', 'refusal-leaves-nothing'),
   wrong(
@@ -93,5 +101,6 @@ export const judging: readonly WrongFence[] = [
   wrong('keeps one term for all names', KeepsOneTermForAll, 'names-are-independent'),
   wrong('normalises names', NormalisesNames, 'names-are-independent'),
   wrong('accepts any input', AcceptsAnyInput, 'bad-tokens-refused'),
+  wrong('tells no token that it is refused', TellsNoToken, 'refusal-ends-the-token'),
   wrong('rounds terms', RoundsTerms, 'highest-term-exact'),
 ];

@@ -1,6 +1,7 @@
-import { ClosedError, StaleTermError } from '../../../src/errors/index.js';
-import type { Fence, FencePromises, FencingToken } from '../../../src/fences/index.js';
+import { ClosedError, type StaleTermError } from '../../../src/errors/index.js';
+import type { FencePromises, FencingToken, TransactionFence } from '../../../src/fences/index.js';
 import type { MemoryResource, MemoryTransaction } from '../../../src/fences/memory/index.js';
+import { refusalOf } from '../../../src/fences/refusal.js';
 import {
   type Candidate,
   type Effect,
@@ -16,7 +17,7 @@ import {
  * A fence that is right, in pieces that can be replaced by wrong ones. Each wrong fence overrides one piece, so that
  * the suite is shown to judge that piece.
  */
-export class TemplateFence implements Fence<MemoryTransaction> {
+export class TemplateFence implements TransactionFence<MemoryTransaction> {
   readonly promises: FencePromises = {
     resource: 'template',
     atomicWithEffect: true,
@@ -135,22 +136,22 @@ export class TemplateFence implements Fence<MemoryTransaction> {
 }
 
 export function staleError(
-  { name, term }: Candidate,
+  candidate: Candidate,
   installed: InstalledTerm | undefined,
 ): StaleTermError {
-  return new StaleTermError(name, term, installed?.term ?? term);
+  return refusalOf(candidate, installed);
 }
 
 /** A mistake that somebody has made or will make, and the cases that must find it. */
 export interface WrongFence {
   readonly title: string;
   readonly rejectedBy: readonly string[];
-  readonly guard: (resource: MemoryResource) => Fence<MemoryTransaction>;
+  readonly guard: (resource: MemoryResource) => TransactionFence<MemoryTransaction>;
 }
 
 export function wrong(
   title: string,
-  make: new (resource: MemoryResource) => Fence<MemoryTransaction>,
+  make: new (resource: MemoryResource) => TransactionFence<MemoryTransaction>,
   ...rejectedBy: readonly string[]
 ): WrongFence {
   return { title, rejectedBy, guard: (resource) => new make(resource) };
