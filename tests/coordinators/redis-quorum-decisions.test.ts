@@ -6,7 +6,7 @@ import {
   Holder,
   type LeaseRecord,
 } from '../../src/coordinators/index.js';
-import { judgeClaim } from '../../src/coordinators/redis-quorum/claims.js';
+import { judgeClaim } from '../../src/coordinators/redis-quorum/grants/verdict.js';
 import { validityMs } from '../../src/coordinators/redis-quorum/limits.js';
 import { isCertain, majorityOf, mayHold } from '../../src/coordinators/redis-quorum/majority.js';
 import { judgeMembership, markerOf } from '../../src/coordinators/redis-quorum/membership.js';

@@ -1,5 +1,5 @@
 import { type AcquireResult, Holder, nextTerm } from '../../src/coordinators/index.js';
-import { judgeClaim } from '../../src/coordinators/redis-quorum/claims.js';
+import { judgeClaim } from '../../src/coordinators/redis-quorum/grants/verdict.js';
 import { majorityOf } from '../../src/coordinators/redis-quorum/majority.js';
 import { type Memory, mergeRecords } from '../../src/coordinators/redis-quorum/merge/memories.js';
 
@@ -13,6 +13,11 @@ export interface Guards {
   readonly confirms: boolean;
   /** A vote beside later ones counts only if its node has lost nothing since. */
   readonly checksMemories: boolean;
+  /**
+   * When a node without a claim is given the lease: with the confirmation, when a majority has confirmed it, or never (as it
+   * was for the seeds that are remembered).
+   */
+  readonly adopts: 'at once' | 'confirmed' | 'never';
 }
 
 interface Stored {
@@ -35,7 +40,7 @@ interface Node {
   seeding: Map<number, { lastTerm: number; record: Stored | undefined }> | undefined;
 }
 
-type Kind = 'claim' | 'confirm' | 'take-back' | 'end';
+type Kind = 'claim' | 'confirm' | 'adopt' | 'take-back' | 'end';
 
 interface Message {
   readonly number: number;
@@ -88,6 +93,11 @@ export class QuorumModel {
   readonly terms: number[] = [];
   /** The first moment at which two held the name. */
   overlap: string | undefined;
+  /** Of each attempt, how many nodes have confirmed it. */
+  readonly #confirmedCounts = new Map<string, number>();
+  /** The first moment at which a majority showed a lease that no majority had confirmed. */
+  phantom: string | undefined;
+  adoptedCount = 0;
   reseededCount = 0;
 
   constructor(seed: number, guards: Guards) {
@@ -155,13 +165,31 @@ export class QuorumModel {
       }
     } else if (kind === 'confirm') {
       const isVote = isOwn && node.record?.isCopy !== true;
+      if (isVote && node.record?.isClaim)
+        this.#confirmedCounts.set(attempt, (this.#confirmedCounts.get(attempt) ?? 0) + 1);
       if (isVote) node.record = { owner: from, attempt, term, isClaim: false };
+      else if (this.#guards.adopts === 'at once') this.#adopt(node, from, attempt, term);
       node.lastTerm = Math.max(node.lastTerm, term);
       if (isHeard && client.state === 'confirming') {
         client.confirmations.set(number, isVote);
         client.memories.set(number, node.memory);
       }
+    } else if (kind === 'adopt') {
+      node.lastTerm = Math.max(node.lastTerm, term);
+      this.#adopt(node, from, attempt, term);
     } else if (isOwn && (kind === 'end' || node.record?.isClaim)) node.record = undefined;
+  }
+
+  #adopt(node: Node, owner: number, attempt: string, term: number): void {
+    if (node.record !== undefined) return;
+    node.record = { owner, attempt, term, isClaim: false };
+    this.adoptedCount += 1;
+    const shown = this.#nodes.filter(
+      ({ record }) => record?.attempt === attempt && !record.isClaim && !record.isCopy,
+    );
+    const confirmedCount = this.#confirmedCounts.get(attempt) ?? 0;
+    if (shown.length >= this.#majority && confirmedCount < this.#majority)
+      this.phantom ??= `${shown.length} show what ${confirmedCount} confirmed`;
   }
 
   #claim(node: Node, owner: number, attempt: string): AcquireResult {
@@ -261,11 +289,22 @@ export class QuorumModel {
     this.#checkMemories(client);
     const answers = [...client.confirmations.values()];
     const count = answers.filter((isConfirmed) => isConfirmed).length;
-    if (count >= this.#majority) this.#grant(number, client);
-    else if (answers.length - count >= this.#majority || this.#random() < 0.05) {
+    if (count >= this.#majority) {
+      this.#grant(number, client);
+      if (this.#guards.adopts === 'confirmed') this.#bringToOthers(number, client);
+    } else if (answers.length - count >= this.#majority || this.#random() < 0.05) {
       client.state = 'idle';
       this.#send(number, 'end');
     }
+  }
+
+  #bringToOthers(number: number, client: Client): void {
+    const missing = [...client.confirmations].filter(([, isConfirmed]) => !isConfirmed);
+    this.#send(
+      number,
+      'adopt',
+      missing.map(([node]) => node),
+    );
   }
 
   #grant(number: number, client: Client): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextTerm } from '../../src/coordinators/index.js';
-import { chooseTerm } from '../../src/coordinators/redis-quorum/claims.js';
+import { chooseTerm } from '../../src/coordinators/redis-quorum/grants/verdict.js';
 import { majorityOf } from '../../src/coordinators/redis-quorum/majority.js';
 
 /** One grant of one name: whom it reached, whom the confirmation reached, and what the nodes' clocks showed. */

@@ -154,6 +154,64 @@ describe.each(Object.entries(successions))('a %s', (_, give) => {
   });
 });
 
+describe('a grant that a minority confirmed', () => {
+  it('is no lease that an operator ends: nodes without a claim have not got it', async () => {
+    const ann = await proxied('ann', { nodeTimeoutMs: 1_000 });
+    const ops = await fixture.actor('ops');
+    const lanes = proxies.map(({ up }) => up);
+    const hold = async (...words: string[]) => {
+      for (const lane of lanes)
+        lane.set({
+          kind: 'judge',
+          fateOf: (bytes) => (words.some((word) => bytes.includes(word)) ? 'hold' : 'none'),
+        });
+      await Promise.all(lanes.map((lane) => lane.caught()));
+    };
+    const acquiring = ann.acquire('job', {}, patient);
+    await hold('tenure: confirm');
+    const start = `{tenure:${fixture.namespace}}`;
+    await fixture.admins[2]?.hset(`${start}:suspended`, 'job', '1|1|["ops","maintenance"]');
+    for (const number of [3, 4]) await fixture.admins[number]?.del(`${start}:lease:job`);
+    await hold('tenure: end');
+    expect(await fixture.textsOf('lease:job')).toEqual([
+      expect.stringMatching(/\|$/),
+      expect.stringMatching(/\|$/),
+      expect.stringMatching(/\|claim$/),
+      null,
+      null,
+    ]);
+    expect(await ops.client.suspend('job', act, call)).toMatchObject({ ending: undefined });
+    for (const lane of lanes) lane.heal();
+    expect(await acquiring).toMatchObject({ outcome: 'held', current: { state: 'suspended' } });
+  });
+});
+
+describe('a grant that a majority confirmed', () => {
+  it('goes to the nodes that had no claim for it, before its holder knows of it', async () => {
+    const ann = await proxied('ann', { nodeTimeoutMs: 1_000 });
+    const lanes = proxies.map(({ up }) => up);
+    const acquiring = ann.acquire('job', {}, patient);
+    for (const lane of lanes)
+      lane.set({
+        kind: 'judge',
+        fateOf: (bytes) => (bytes.includes('tenure: confirm') ? 'hold' : 'none'),
+      });
+    await Promise.all(lanes.map((lane) => lane.caught()));
+    for (const number of [3, 4])
+      await fixture.admins[number]?.del(`{tenure:${fixture.namespace}}:lease:job`);
+    for (const lane of lanes) lane.heal();
+    const result = await acquiring;
+    if (result.outcome !== 'granted') expect.fail(result.outcome);
+    await expect
+      .poll(async () => new Set(await fixture.textsOf('lease:job')).size, { timeout: 5_000 })
+      .toBe(1);
+    expect(await ann.release('job', result.term)).toBe('ended');
+    await expect
+      .poll(async () => new Set(await fixture.textsOf('lease:job')), { timeout: 5_000 })
+      .toEqual(new Set([null]));
+  });
+});
+
 describe('a document write', () => {
   it('that somebody else completed and followed is not said to have lost against that', async () => {
     const ann = await proxied('ann', { nodeTimeoutMs: 1_000 });

@@ -52,7 +52,7 @@ import { Acts } from './acts.js';
 import { Candidates } from './candidates.js';
 import { Documents } from './documents.js';
 import { endLeases } from './ends.js';
-import { Grants } from './grants.js';
+import { Grants } from './grants/index.js';
 import { hear } from './hints.js';
 import { QuorumKeys } from './keys.js';
 import {

@@ -7,12 +7,14 @@ import { claims } from './take-back.js';
  * one of this node, too.
  *
  * - KEYS: the last term; the suspensions; n leases; n histories; g indexes.
- * - ARGV: n; the term; the time of the grant; for each index its wake channel; then for each lease: holder, attempt, ttl in
+ * - ARGV: n; the term; the time of the grant; 1 if a majority has confirmed it, else 0; for each index its wake channel; then for each lease: holder, attempt, ttl in
  *   ms, metadata (empty: none), name, number of its index, lock-delay in ms, how long in ms it is remembered (0: not).
- * - Returns for each lease `confirmed`; `adopted` if the name was free here, which is no vote; `suspended`; or `taken`.
+ * - Returns for each lease `confirmed`; `missing` if the name is free here, and `adopted` if that made it a lease; `suspended`;
+ *   or `taken`.
  * - Clock: none but that of the keys' expiry; what is written down has the time that was given.
  * - Keeps true: only a claim of the same holder and attempt is a vote, since it shows that nobody else had the name here
- *   meanwhile. The same again extends nothing. The last term never falls.
+ *   meanwhile. Where the name is free, nothing is written before a majority has the lease: it would look like one that
+ *   a majority has, and be none. The same again extends nothing. The last term never falls.
  */
 export const confirmScript = defineScript(
   'confirm',
@@ -42,7 +44,7 @@ local function write(i, at)
     local history, id = KEYS[2 + count + i], string.match(holder, '^[^:]+')
     closeLine(history)
     note(history, table.concat({ '1T', termText, id, grantedAt, '', '' }, '|'))
-    pcall('PUBLISH', ARGV[4 + index], name)
+    pcall('PUBLISH', ARGV[5 + index], name)
   end
   local text = table.concat(
     { isPlain and '2L' or '2E', termText, holder, ttl, grace, kept, attempt, grantedAt, metadata }, '|')
@@ -53,10 +55,11 @@ local function write(i, at)
 end
 
 local function confirm(i)
-  local at = 5 + #KEYS - firstIndex + (i - 1) * 8
+  local at = 6 + #KEYS - firstIndex + (i - 1) * 8
   if suspensionOf(ARGV[at + 4]) then return 'suspended' end
   local record = look(KEYS[2 + i])
   if not record or record.state == 'over' then
+    if ARGV[5] ~= '1' then return 'missing' end
     write(i, at)
     return 'adopted'
   end

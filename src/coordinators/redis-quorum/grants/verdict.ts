@@ -1,6 +1,6 @@
-import type { AcquireRequest, AcquireResult } from '../contract.js';
-import type { HeldRecord, LeaseRecord } from '../record.js';
-import { isClaim, mergeViews, type Quota } from './merge/records.js';
+import type { AcquireRequest, AcquireResult } from '../../contract.js';
+import type { HeldRecord, LeaseRecord } from '../../record.js';
+import { isClaim, mergeViews, type Quota } from '../merge/records.js';
 
 /*
  * What the votes on one name mean. A claim at a node keeps others from the name there for a moment; a majority of them may be
