@@ -21,10 +21,11 @@ mark='# tenure: temporary, no service may start'
 cluster_folder=/etc/postgresql-common/createcluster.d
 cluster_setting=$cluster_folder/tenure-temporary.conf
 
-# The services of these packages have their names, but for one.
+# The services of these packages have their names, but for two.
 service_of() {
   case "$1" in
     etcd-server) echo etcd ;;
+    mariadb-server) echo mariadb ;;
     *) echo "$1" ;;
   esac
 }

@@ -53,6 +53,12 @@ export const findEtcdctl = () => findProgram('etcdctl');
 /** @returns {string | undefined} the path of `pgbouncer` */
 export const findPgBouncer = () => findProgram('pgbouncer');
 
+/** @returns {string | undefined} the path of `mariadbd` */
+export const findMariaDb = () => findProgram('mariadbd');
+
+/** @returns {string | undefined} the path of `mariadb-install-db` */
+export const findMariaDbInstall = () => findProgram('mariadb-install-db');
+
 /** @returns {string | undefined} the path of `openssl`, which makes the certificates of the tests */
 export const findOpenssl = () => findProgram('openssl');
 

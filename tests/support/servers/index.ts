@@ -5,6 +5,7 @@ export {
   type EtcdOptions,
   startEtcd,
 } from './etcd.js';
+export { type MariaDbOptions, type MariaDbServer, startMariaDb } from './mariadb.js';
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from './pgbouncer.js';
 export type { PostgresOptions, PostgresServer } from './postgres.js';
 export { type FreshDatabase, freshPostgresDatabase, startPostgres } from './postgres.js';
