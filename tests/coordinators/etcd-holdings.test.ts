@@ -10,7 +10,7 @@ const holder = Holder.create('ann', runtime);
 function leaseAt(key: string, attempt: string): HeldLease {
   const place = { name: 'name', key, leaseId: '1', from: runtime.now(), lifeMs: 2_000 };
   const lease = { holder, attempt, term: 5, graceMs: 0, guardId: undefined, modRevision: 5 };
-  return { kind: 'lease', ...place, ...lease };
+  return { kind: 'lease', ...place, ...lease, seenRevision: 5, isLeaving: false };
 }
 
 describe('what a coordinator on etcd holds', () => {

@@ -111,7 +111,6 @@ describe.concurrent('the store leases of a coordinator', () => {
       lostCount += 1;
     });
     const term = await ann.take('revoked', { ttlMs: 20_000 });
-    expect(await ann.renew('revoked', term, 20_000)).toBe('renewed');
     const [lease] = await leasesOf('revoked/');
     const text = await cluster.etcdctl('lease', 'list');
     expect(lease).toBeGreaterThan(0);
@@ -126,6 +125,47 @@ describe.concurrent('the store leases of a coordinator', () => {
     await until('word of the loss', 2_000, async () => lostCount > 0);
     expect(await ann.renew('revoked', term, 20_000)).toBe('vanished');
     expect(await ann.take('revoked')).toBeGreaterThan(term);
+  });
+
+  it('a key that somebody deletes is a loss that its holder is told of at once, also right after the grant', async () => {
+    for (const [name, afterMs] of [
+      ['deleted-early', 0],
+      ['deleted', 600],
+    ] as const) {
+      const ann = actor('ann');
+      let lostCount = 0;
+      ann.client.onConnectionLost(() => {
+        lostCount += 1;
+      });
+      const term = await ann.take(name, { ttlMs: 20_000 });
+      await pause(afterMs);
+      expect(lostCount).toBe(0);
+      await cluster.etcdctl('del', '--prefix', `${name}/`);
+      await until('word of the loss', 2_000, async () => lostCount > 0);
+      expect(await ann.renew(name, term, 20_000)).toBe('vanished');
+      expect(await ann.take(name)).toBeGreaterThan(term);
+    }
+  });
+
+  it('a name that is given back is no loss, whichever client of its holder gives it back', async () => {
+    const ann = actor('ann');
+    const thread = actor('ann');
+    let lostCount = 0;
+    for (const { client } of [ann, thread])
+      client.onConnectionLost(() => {
+        lostCount += 1;
+      });
+    const taken = ['given-back', 'given-back-by-another', 'given-on'];
+    const terms = await Promise.all(taken.map((name) => ann.take(name, { ttlMs: 20_000 })));
+    const [first = 0, second = 0, third = 0] = terms;
+    await pause(600);
+    await ann.release('given-back', first);
+    const release = { name: 'given-back-by-another', holder: ann.holder, term: second };
+    expect(await thread.client.release([release], call)).toEqual([{ outcome: 'ended' }]);
+    const handoff = { name: 'given-on', holder: ann.holder, term: third, to: 'b', reserveMs: 500 };
+    expect(await ann.client.handoff([handoff], call)).toEqual([{ outcome: 'ended' }]);
+    await pause(500);
+    expect(lostCount).toBe(0);
   });
 
   it('another client of the same holder can renew, and then it is that one which keeps the lease', async () => {

@@ -48,6 +48,7 @@ import { ending } from './endings.js';
 import { Granting } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
+import { OwnKeys } from './own-keys.js';
 import { tooManyWaiters } from './plan.js';
 import { etcdPromises } from './promises.js';
 import type { View } from './reader.js';
@@ -123,6 +124,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #voiding: Voiding;
   readonly #renewals: Renewals;
   readonly #waking: Waking;
+  readonly #ownKeys: OwnKeys;
   readonly #doubts = new Emitter<{ lost: undefined }>();
   readonly #events = new Emitter<Pick<EtcdCoordinatorEvents, 'corrupt'>>();
 
@@ -150,12 +152,12 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       note: (holding) => this.#note(holding),
     });
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
-    this.#waking = new Waking(
-      this.#client,
-      this.#keys,
-      (names, timeoutMs) => this.#steps.view(names, 'called', this.#client.deadline(timeoutMs)),
-      { ids: () => this.#holdings.leaseIds(), gone: (id) => this.#leaseGone(id) },
+    this.#waking = new Waking(this.#client, this.#keys, (names, timeoutMs) =>
+      this.#steps.view(names, 'called', this.#client.deadline(timeoutMs)),
     );
+    // Whoever renews it is to find out now, and not at the next renewal.
+    const lost = () => this.#doubts.emit('lost', undefined);
+    this.#ownKeys = new OwnKeys(this.#client, this.#keys, this.#holdings, lost);
     const urls = Array.isArray(given) ? given : String(given);
     const repeated = { namespace, prefix, ...(tls === undefined ? {} : { tls }) };
     if (options.runtime === undefined) this.#recipe = recipeOf(urls, repeated);
@@ -277,6 +279,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   async close(): Promise<void> {
     this.#holdings.close();
     this.#waking.close();
+    this.#ownKeys.close();
     this.#client.close();
     this.#events.removeAll();
     this.#doubts.removeAll();
@@ -352,13 +355,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
 
   #note(holding: Holding): void {
     this.#holdings.note(holding);
-    if (holding.kind === 'lease') this.#waking.holds();
-  }
-
-  /** All that hung on it is gone: whoever renews it is to find out now, and not at the next renewal. */
-  #leaseGone(id: string): void {
-    this.#leases.forget(id);
-    this.#doubts.emit('lost', undefined);
+    if (holding.kind === 'lease') this.#ownKeys.changed();
   }
 
   async #grantSome(

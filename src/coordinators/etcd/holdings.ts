@@ -25,6 +25,10 @@ export interface HeldLease extends Timed {
   readonly guardId: string | undefined;
   /** Of the key, when it was last seen as it should be. */
   readonly modRevision: number;
+  /** In this revision of the store it was there. */
+  seenRevision: number;
+  /** It is being given back, or ended: that its key is gone is no news. */
+  isLeaving: boolean;
 }
 
 export interface HeldEntry extends Timed {
@@ -101,9 +105,17 @@ export class Holdings {
     this.note({ ...doubt, from });
   }
 
-  /** It has been extended just now. */
-  extend(holding: Holding): void {
+  /** It has been extended just now; in this revision it was as it should be. */
+  extendLease(holding: HeldLease, revision: number): void {
     holding.from = this.#runtime.now();
+    holding.seenRevision = Math.max(holding.seenRevision, revision);
+    holding.isLeaving = false;
+  }
+
+  /** Its key is to be deleted by a request of this coordinator. */
+  leaving(name: string, key: string): void {
+    const lease = this.leaseOf(name);
+    if (lease?.key === key) lease.isLeaving = true;
   }
 
   /** What stood under this key is gone; nothing is said of what has taken its place since. */
@@ -126,12 +138,9 @@ export class Holdings {
     return this.#byId.get(idOf({ kind: 'lease', name, key: '' })) as HeldLease | undefined;
   }
 
-  /** The store leases that names are held by. */
-  leaseIds(): readonly string[] {
-    const ids = new Set<string>();
-    for (const { kind, leaseId } of this.#byId.values())
-      if (kind === 'lease' && leaseId !== '') ids.add(leaseId);
-    return [...ids].sort();
+  /** All that are held, the longest held first. */
+  leases(): HeldLease[] {
+    return [...this.#byId.values()].filter((holding) => holding.kind === 'lease');
   }
 
   /** Also one that is being ended. */

@@ -125,6 +125,7 @@ export class RecordPlan {
       kind: 'lease',
       ...place,
       ...{ holder, attempt, term, graceMs, guardId, modRevision },
+      ...{ seenRevision: modRevision, isLeaving: false },
     });
   }
 
@@ -138,6 +139,7 @@ export class RecordPlan {
     if (before?.kind === 'lease' && leader !== undefined) {
       this.#draft.delete({ key: leader.kv.key });
       this.#draft.delete({ key: this.#draft.keys.part('held', name) });
+      this.#draft.options.holdings.leaving(name, leader.kv.key);
       this.#draft.afterwards(() =>
         this.#draft.options.holdings.forget('lease', name, leader.kv.key),
       );

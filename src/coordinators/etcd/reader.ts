@@ -140,6 +140,7 @@ export class Reader {
   }
 }
 
-export function get(range: KeyRange): EtcdOperation {
-  return { kind: 'get', range };
+/** @param revision what stood there then. Default: now. */
+export function get(range: KeyRange, revision?: number): EtcdOperation {
+  return { kind: 'get', range, revision };
 }

@@ -113,7 +113,7 @@ export class Renewals {
     try {
       const reply = await this.#client.txn(compares, [note], 'renew', deadline, true, gets);
       if (reply.succeeded) {
-        return some.flatMap((one) => this.#extended(one));
+        return some.flatMap((one) => this.#extended(one, reply.revision));
       }
       const unchanged = some.filter(
         ({ holding }, index) => reply.found[index]?.[0]?.modRevision === holding.modRevision,
@@ -134,17 +134,19 @@ export class Renewals {
     gets: readonly EtcdOperation[],
     deadline: Deadline,
   ): Promise<RenewRequest[]> {
-    const { found } = await this.#client.read(gets, 'renew', deadline);
+    const { found, revision } = await this.#client.read(gets, 'renew', deadline);
     return some.flatMap((one, index) =>
-      found[index]?.[0]?.modRevision === one.holding.modRevision ? this.#extended(one) : [],
+      found[index]?.[0]?.modRevision === one.holding.modRevision
+        ? this.#extended(one, revision)
+        : [],
     );
   }
 
   /** Unless its time was over before the answer came: its end is on its way then. */
-  #extended({ request, holding }: Usual): RenewRequest[] {
+  #extended({ request, holding }: Usual, revision: number): RenewRequest[] {
     if (this.#holdings.leaseOf(request.name) !== holding || this.#holdings.isOver(holding))
       return [];
-    this.#holdings.extend(holding);
+    this.#holdings.extendLease(holding, revision);
     return [request];
   }
 }

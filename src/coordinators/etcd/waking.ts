@@ -16,12 +16,6 @@ import { afterValue } from './values.js';
 
 type Wake = (name: string | undefined) => void;
 type Called = (call: Call) => void;
-/** What of this coordinator is watched, too: the store leases that it holds names by. */
-export interface OwnLeases {
-  ids(): readonly string[];
-  /** The server has ended one, or somebody else has. */
-  gone(id: string): void;
-}
 type Look = (names: readonly string[], timeoutMs: number) => Promise<View>;
 
 /** One holder that waits for one name. */
@@ -45,7 +39,6 @@ export class Waking {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
   readonly #look: Look;
-  readonly #own: OwnLeases;
   readonly #follower: Follower;
   readonly #groups = new Set<{ readonly group: string; readonly wake: Wake }>();
   readonly #listeners = new Set<{ readonly holder: Holder; readonly called: Called }>();
@@ -57,11 +50,10 @@ export class Waking {
   #lookTimer: Timer | undefined;
   #isClosed = false;
 
-  constructor(client: EtcdClient, keys: EtcdKeys, look: Look, own: OwnLeases) {
+  constructor(client: EtcdClient, keys: EtcdKeys, look: Look) {
     this.#client = client;
     this.#keys = keys;
     this.#look = look;
-    this.#own = own;
     this.#follower = new Follower({
       client,
       ranges: () => this.#ranges(),
@@ -97,11 +89,6 @@ export class Waking {
       if (!isClear || wait.outlook?.isForeign) unclear.add(name);
     }
     for (const name of unclear) this.#reconsider(name, false);
-    this.#follower.changed();
-  }
-
-  /** Names are held by a store lease, perhaps a new one. */
-  holds(): void {
     this.#follower.changed();
   }
 
@@ -144,7 +131,6 @@ export class Waking {
     const add = (range: KeyRange) => byKey.set(`${range.key} ${range.end ?? ''}`, range);
     for (const { group } of this.#groups)
       for (const part of groupParts) add(this.#keys.partOfGroup(part, group));
-    for (const id of this.#own.ids()) add({ key: this.#keys.session(id) });
     for (const wait of this.#waits.values()) {
       if (wait.outlook === undefined || !this.#isListenedFor(wait)) continue;
       for (const key of wait.outlook.watched) add({ key });
@@ -161,13 +147,10 @@ export class Waking {
   }
 
   #heed(events: readonly EtcdEvent[]): void {
-    const sessions = new Map(this.#own.ids().map((id) => [this.#keys.session(id), id]));
     const woken = new Set<string>();
     const reconsidered = new Set<string>();
     for (const event of events) {
       const { key } = event.keyValue;
-      const ended = event.kind === 'delete' ? sessions.get(key) : undefined;
-      if (ended !== undefined) this.#own.gone(ended);
       for (const part of groupParts) {
         const name = this.#keys.nameIn(part, key);
         if (name !== undefined && isNews(part, event)) woken.add(name);

@@ -1,21 +1,21 @@
 import type { Timer } from '../../time/index.js';
-import type { KeyRange } from './kv.js';
 import type { Members } from './members.js';
-import { type EtcdEvent, EtcdWatch } from './watch.js';
+import { type EtcdEvent, EtcdWatch, type WatchedRange } from './watch.js';
 
 export interface FollowerOptions {
   readonly client: Members;
   /** What is to be watched now. */
-  readonly ranges: () => readonly KeyRange[];
+  readonly ranges: () => readonly WatchedRange[];
   readonly onEvents: (events: readonly EtcdEvent[]) => void;
   /** It is watched again, after a time in which anything may have happened. */
   readonly onAgain: () => void;
+  /** Ranges that are wanted at nearly the same time are asked for together. Default 5. */
+  readonly gatheringMs?: number;
 }
 
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
-/** Ranges that are wanted at nearly the same time are asked for together. */
-const gatheringMs = 5;
+const usualGatheringMs = 5;
 
 /** Watches ranges that come and go, over one connection at a time: each new watch goes on where the last one was. */
 export class Follower {
@@ -36,6 +36,7 @@ export class Follower {
 
   /** The ranges may have changed. */
   changed(): void {
+    const { gatheringMs = usualGatheringMs } = this.#options;
     if (!this.#isClosed && !this.#isBroken) this.#timer ??= this.#followIn(gatheringMs);
   }
 
@@ -62,7 +63,8 @@ export class Follower {
   #follow(): void {
     const { client, onEvents } = this.#options;
     const ranges = this.#options.ranges();
-    const wanted = JSON.stringify(ranges);
+    // From where on, only matters when they are asked for.
+    const wanted = JSON.stringify(ranges.map(({ key, end }) => [key, end]));
     if (wanted === this.#watched && this.#watch !== undefined) return;
     this.#watch?.stop();
     this.#watch = undefined;

@@ -25,7 +25,8 @@ export type EtcdCompare =
   | { readonly range: KeyRange; readonly mod: number };
 
 export type EtcdOperation =
-  | { readonly kind: 'get'; readonly range: KeyRange }
+  /** With a `revision`: as it was then. */
+  | { readonly kind: 'get'; readonly range: KeyRange; readonly revision?: number | undefined }
   | { readonly kind: 'delete'; readonly range: KeyRange }
   | {
       readonly kind: 'put';
@@ -77,7 +78,7 @@ export function txnBody(
 function operationFields(operation: EtcdOperation) {
   switch (operation.kind) {
     case 'get':
-      return { request_range: rangeFields(operation.range) };
+      return { request_range: getFields(operation) };
     case 'delete':
       return { request_delete_range: rangeFields(operation.range) };
     case 'put': {
@@ -86,6 +87,13 @@ function operationFields(operation: EtcdOperation) {
       return { request_put: { key: encodeKey(key), value: encodeValue(value), ...attached } };
     }
   }
+}
+
+function getFields({ range, revision }: Extract<EtcdOperation, { kind: 'get' }>) {
+  return {
+    ...rangeFields(range),
+    ...(revision === undefined ? {} : { revision: String(revision) }),
+  };
 }
 
 /** What the gateway writes; fields that are zero or empty are left out. */

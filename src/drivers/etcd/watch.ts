@@ -18,10 +18,17 @@ export interface EtcdEvent {
   readonly keyValue: EtcdKeyValue;
 }
 
+export interface WatchedRange extends KeyRange {
+  /** Only what happened after this revision matters. Default: as for the whole watch. */
+  readonly after?: number;
+  /** Nothing is said of what is put there. Default `false`. */
+  readonly onlyDeletions?: boolean;
+}
+
 export interface WatchOptions {
   readonly client: Members;
-  readonly ranges: readonly KeyRange[];
-  /** From which revision on; `undefined`: from now on. */
+  readonly ranges: readonly WatchedRange[];
+  /** From which revision on, unless a range says otherwise; `undefined`: from now on. */
   readonly startRevision: number | undefined;
   /** All ranges are watched from here on. */
   readonly onReady: (revision: number) => void;
@@ -61,10 +68,7 @@ export class EtcdWatch {
 
   async #open(): Promise<void> {
     const { client, ranges, startRevision } = this.#options;
-    const start = startRevision === undefined ? {} : { start_revision: String(startRevision) };
-    const body = ranges
-      .map((range) => JSON.stringify({ create_request: { ...watchFields(range), ...start } }))
-      .join('');
+    const body = ranges.map((range) => createRequest(range, startRevision)).join('');
     const deadline = client.deadline(openingMs);
     const parts = await client.stream('/v3/watch', body, deadline);
     if (this.#hasEnded) return;
@@ -140,6 +144,17 @@ export class EtcdWatch {
     if (compactedAt === undefined && this.#endpoint !== undefined) client.avoid(this.#endpoint);
     onEnd(compactedAt);
   }
+}
+
+function createRequest(range: WatchedRange, startRevision: number | undefined): string {
+  const { after, onlyDeletions = false } = range;
+  const start = after === undefined ? startRevision : after + 1;
+  const fields = {
+    ...watchFields(range),
+    ...(start === undefined ? {} : { start_revision: String(start) }),
+    ...(onlyDeletions ? { filters: ['NOPUT'] } : {}),
+  };
+  return JSON.stringify({ create_request: fields });
 }
 
 function eventOf({ type, kv }: { readonly type?: string; readonly kv?: RawKeyValue }): EtcdEvent {
