@@ -22,6 +22,9 @@ export const errorCatalogue = {
     'This process campaigns or leads in this election already, or its last work has not stopped.',
   TENURE_STOP_REQUESTED: 'Work that leads is asked to stop while its lease is still held.',
   TENURE_WORK_OVERDUE: 'Work was told to stop and did not; its lease has ended.',
+  TENURE_RUN_TIMEOUT: 'An attempt of a run took longer than its job allows.',
+  TENURE_RUN_CANCELLED: 'Somebody cancelled the run this work belongs to.',
+  TENURE_JOB_UNKNOWN: 'There is no job of this name in the store.',
   TENURE_CLOSED: 'The object was closed and takes no more requests.',
 } as const;
 

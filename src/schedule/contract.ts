@@ -1,0 +1,118 @@
+import type { Act, CallOptions, Coordinator } from '../coordinators/index.js';
+import type { FencingToken } from '../fences/index.js';
+import type { JobDefinition, JobPause, JobRecord, RunRecord, RunRequest } from './records.js';
+
+export interface JobStorePromises {
+  readonly store: string;
+  /** What runs and their outcomes survive. */
+  readonly durability: 'process' | 'crash' | string;
+}
+
+/**
+ * Keeps jobs and their runs, and refuses whoever does not lead them any more.
+ *
+ * The row of a job carries the election, term and holder that are installed in it. Every write of a leader compares them
+ * in the step that writes (the rule of every fence: higher passes, equal only from the same holder) and has no effect if
+ * it is refused. Operators write beside that: pauses, requests and cancellations, which the leader reads.
+ *
+ * Every method settles within `timeoutMs`, rejects with `UnreachableError` if nothing was executed and
+ * `OutcomeUnknownError` if that cannot be told. All writes may be repeated.
+ */
+export interface JobStore {
+  readonly promises: JobStorePromises;
+  /** Who leads is decided here. Closed with the store. */
+  readonly coordinator: Coordinator;
+
+  /**
+   * Installs the token in the rows of these jobs, makes the rows that are missing (every tick up to now counts as
+   * considered, by the store's clock), and answers what stands there afterwards, all in one step per job.
+   *
+   * A job whose row belongs to another election is left alone, unless that is the one named in `adoptFrom`.
+   */
+  claim(
+    token: FencingToken,
+    definitions: readonly JobDefinition[],
+    adoptFrom: string | undefined,
+    call: CallOptions,
+  ): Promise<ClaimResult[]>;
+
+  /** What stands of these jobs now, in one look. */
+  look(jobs: readonly string[], call: CallOptions): Promise<JobsView>;
+
+  /** Writes for one job, all of it or nothing, if the token is installed in its row. Durable before it resolves. */
+  write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult>;
+
+  /** All jobs. */
+  jobs(call: CallOptions): Promise<JobsView>;
+  /** The runs of a job, the latest tick first, ended ones too. */
+  runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]>;
+  /** `undefined` if there is no such job. Repeating one with the same id changes nothing. */
+  request(request: Omit<RunRequest, 'atMs'>, call: CallOptions): Promise<RunRequest | undefined>;
+  /** Nothing new begins from when this resolves. The first pause stays. `undefined` if there is no such job. */
+  pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined>;
+  /** `false` if there was no pause. */
+  resume(job: string, call: CallOptions): Promise<boolean>;
+  /** Marks an open run; its leader aborts it. `false` if there is no such run, or it has ended. */
+  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean>;
+
+  close(): Promise<void>;
+}
+
+export interface RunsOptions {
+  /** 1 to 1,000. */
+  readonly limit: number;
+  /** Only those with an earlier tick. */
+  readonly beforeMs?: number;
+}
+
+export type ClaimResult =
+  | { readonly outcome: 'claimed'; readonly view: JobView }
+  /** A higher term is installed, or an equal one of another holder. */
+  | { readonly outcome: 'refused'; readonly installedTerm: number }
+  /** Another election's leader runs this job. */
+  | { readonly outcome: 'elsewhere'; readonly election: string };
+
+export interface JobsView {
+  /** The store's clock when it looked. */
+  readonly nowMs: number;
+  readonly jobs: readonly JobView[];
+}
+
+export interface JobView {
+  readonly record: JobRecord;
+  readonly pause: JobPause | undefined;
+  /** Runs that have not ended, by tick. */
+  readonly open: readonly RunRecord[];
+  /** The run with the latest tick, whatever became of it. */
+  readonly latest: RunRecord | undefined;
+  readonly requests: readonly RunRequest[];
+  /** Who wants which open runs cancelled. */
+  readonly cancellations: readonly RunCancellation[];
+}
+
+export interface RunCancellation extends Act {
+  readonly runId: string;
+}
+
+export interface JobChange {
+  readonly job: string;
+  /** The new value of {@link JobRecord.consideredToMs}; it never falls. */
+  readonly consideredToMs?: number;
+  /** A run to begin: refused if there is one with its id, or, if it is a tick's, while the job is paused. */
+  readonly begin?: RunRecord;
+  /** Runs as they stand from now on. */
+  readonly runs?: readonly RunRecord[];
+  /** Requests that have become runs. */
+  readonly doneRequests?: readonly string[];
+  /** Of the ended runs only so many are kept, those with the latest ticks. */
+  readonly keepRuns?: number;
+}
+
+export type WriteResult =
+  | { readonly outcome: 'written' }
+  /** Nothing was written: the run is there already. */
+  | { readonly outcome: 'exists'; readonly run: RunRecord }
+  /** Nothing was written: the job is paused. */
+  | { readonly outcome: 'paused' }
+  /** Nothing was written: the token is not installed, or another election's leader runs the job. */
+  | { readonly outcome: 'refused'; readonly installedTerm: number };

@@ -1,0 +1,29 @@
+import type { Lease } from '../leases/index.js';
+import type { RunRecord } from './records.js';
+import type { SkippedTicks } from './rules/due.js';
+
+/** What a schedule tells of the jobs that this process leads. What is told has been written before, unless it says otherwise. */
+export interface ScheduleEvents {
+  /** An attempt begins: the first, a repeated one, or one that resumes what a predecessor began. */
+  runBegan: { readonly run: RunRecord };
+  /** A run has ended: `succeeded`, `failed`, `timed-out`, `cancelled` or `abandoned`. */
+  runEnded: { readonly run: RunRecord };
+  /** An attempt failed, and another one follows. */
+  runFailed: { readonly run: RunRecord; readonly error: unknown };
+  /** An attempt has stopped, since its process stops or its term ended, and the run goes on under the next one. Not always written. */
+  runInterrupted: { readonly run: RunRecord };
+  /** An attempt was told to stop some time ago, and goes on. Nothing else of its job can begin. Once per attempt. */
+  runOverdue: { readonly run: RunRecord };
+  /** Ticks that do not run, by policy. */
+  ticksSkipped: { readonly job: string; readonly skipped: SkippedTicks };
+  /** A job is not run here, since another election's leader runs it: replicas differ in `name` or `spread`. Once a term. */
+  jobElsewhere: { readonly job: string; readonly election: string };
+  /** The store refused or gave no answer. It is tried again as long as the lease lives. */
+  storeFailed: { readonly error: unknown; readonly retryInMs: number };
+  /** This process leads these jobs. */
+  leading: { readonly lease: Lease; readonly jobs: readonly string[] };
+  /** It does not lead them any more. */
+  stoppedLeading: { readonly lease: Lease; readonly jobs: readonly string[] };
+  /** This process does not take part any more: the store cannot be used as it is, or work has not stopped in time. */
+  stopped: { readonly election: string; readonly error: unknown };
+}

@@ -1,0 +1,29 @@
+export type {
+  ClaimResult,
+  JobChange,
+  JobStore,
+  JobStorePromises,
+  JobsView,
+  JobView,
+  RunCancellation,
+  RunsOptions,
+  WriteResult,
+} from './contract.js';
+export { CronTimes } from './cron.js';
+export type { JobOptions, RetryOptions } from './definition.js';
+export { JobUnknownError, RunCancelledError, RunTimeoutError } from './errors.js';
+export type { ScheduleEvents } from './events.js';
+export type { JobListing } from './job-listing.js';
+export { type HistoryOptions, Jobs, type JobsOptions } from './jobs.js';
+export type {
+  JobDefinition,
+  JobPause,
+  JobRecord,
+  RunKind,
+  RunRecord,
+  RunRequest,
+  RunState,
+} from './records.js';
+export type { Misfire, SkippedTicks } from './rules/due.js';
+export { Schedule, type ScheduleOptions, schedule } from './schedule.js';
+export type { JobRun, JobWork, Progress, RunContext } from './work.js';

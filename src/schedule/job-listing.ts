@@ -1,0 +1,36 @@
+import type { JobView } from './contract.js';
+import { CronTimes } from './cron.js';
+import type { JobPause, RunRecord } from './records.js';
+
+/** A job as it is listed. Times are Unix times in milliseconds, by the store's clock. */
+export interface JobListing {
+  readonly job: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** The election whose leader runs it. */
+  readonly election: string;
+  /** Who led it last, and under which term. */
+  readonly leaderId: string;
+  readonly term: number;
+  readonly pause: JobPause | undefined;
+  /** When it is due next; `undefined` while it is paused, or if it never is again. */
+  readonly nextMs: number | undefined;
+  /** A run that has not ended. */
+  readonly open: RunRecord | undefined;
+  /** The run with the latest tick. */
+  readonly latest: RunRecord | undefined;
+  /** Runs that were asked for and have not begun. */
+  readonly requestCount: number;
+}
+
+export function listingOf({ record, pause, open, latest, requests }: JobView): JobListing {
+  const { job, cron, timeZone, election, holderId, term, consideredToMs } = record;
+  const nextMs =
+    pause === undefined ? new CronTimes(cron, timeZone).nextAfter(consideredToMs) : undefined;
+  return {
+    ...{ job, cron, timeZone, election, term, pause, nextMs, latest },
+    leaderId: holderId,
+    open: open[0],
+    requestCount: requests.length,
+  };
+}

@@ -1,0 +1,126 @@
+import type { Act } from '../coordinators/index.js';
+import { requireMethods, requireObject } from '../errors/checks.js';
+import { OptionError } from '../errors/index.js';
+import type { Runtime } from '../time/index.js';
+import { requireRuntime } from '../time/require-runtime.js';
+import type { JobStore } from './contract.js';
+import { validateJobName } from './definition.js';
+import { JobUnknownError } from './errors.js';
+import { type JobListing, listingOf } from './job-listing.js';
+import type { JobPause, RunRecord } from './records.js';
+
+export interface JobsOptions {
+  /** One request to the store may take this long, in milliseconds. Default 5,000. */
+  readonly timeoutMs?: number;
+  readonly runtime?: Runtime;
+}
+
+export interface HistoryOptions {
+  /** 1 to 1,000; default 100. */
+  readonly limit?: number;
+  /** Only runs that were due before this Unix time, in milliseconds. */
+  readonly beforeMs?: number;
+}
+
+/**
+ * The jobs of a store, for whoever operates them: from any machine that reaches the store, whether or not it defines
+ * them. The store is used, not owned.
+ *
+ * All methods throw {@link OptionError} for bad input, {@link JobUnknownError} for a job that is not there, and what the
+ * store throws when it gives no answer.
+ */
+export class Jobs {
+  readonly #store: JobStore;
+  readonly #runtime: Runtime;
+  readonly #call: { readonly timeoutMs: number };
+
+  /** @throws {OptionError} for what is no store of jobs. */
+  constructor(store: JobStore, options: JobsOptions = {}) {
+    this.#store = requireJobStore(store);
+    const { timeoutMs = 5_000, runtime } = requireObject('options', options);
+    this.#runtime = requireRuntime(runtime);
+    this.#call = { timeoutMs };
+  }
+
+  /** All jobs, by name. */
+  async list(): Promise<JobListing[]> {
+    const { jobs } = await this.#store.jobs(this.#call);
+    return jobs.map(listingOf);
+  }
+
+  /** The runs of a job, the one with the latest tick first; those that have not ended, too. */
+  async history(job: string, options: HistoryOptions = {}): Promise<RunRecord[]> {
+    const { limit = 100, beforeMs } = requireObject('options', options);
+    const runs = await this.#store.runs(
+      job,
+      { limit, ...(beforeMs !== undefined && { beforeMs }) },
+      this.#call,
+    );
+    if (runs.length === 0) await this.#require(job);
+    return runs;
+  }
+
+  /**
+   * Asks for a run beside the schedule, also of a paused job. The leader begins it as soon as no other run of the job is
+   * under way. Resolves with its id at once; what becomes of it tells the history.
+   */
+  async runNow(job: string, act: Act): Promise<string> {
+    const { by, reason } = requireObject('act', act);
+    const id = `${validateJobName(job)}!${this.#runtime.randomHex(8)}`;
+    const asked = await this.#store.request({ id, job, by, reason }, this.#call);
+    if (asked === undefined) throw new JobUnknownError(job);
+    return id;
+  }
+
+  /**
+   * No tick begins from when this resolves, until {@link resume}; a run that is under way goes on. The first pause stays,
+   * and is what is returned.
+   */
+  async pause(job: string, act: Act): Promise<JobPause> {
+    const pause = await this.#store.pause(job, act, this.#call);
+    if (pause === undefined) throw new JobUnknownError(job);
+    return pause;
+  }
+
+  /** Ends a pause; `false` if there was none. Ticks that were due meanwhile are late: `misfire` says what becomes of them. */
+  async resume(job: string): Promise<boolean> {
+    const wasPaused = await this.#store.resume(job, this.#call);
+    if (!wasPaused) await this.#require(job);
+    return wasPaused;
+  }
+
+  /**
+   * Has a run aborted that has not ended: its `signal` aborts, on whatever machine it runs. `false` if it has ended, or
+   * there is none of this id. Whether it stops is up to its work: the history tells.
+   */
+  async cancel(job: string, runId: string, act: Act): Promise<boolean> {
+    const isMarked = await this.#store.cancel(job, runId, act, this.#call);
+    if (!isMarked) await this.#require(job);
+    return isMarked;
+  }
+
+  async #require(job: string): Promise<void> {
+    const { jobs } = await this.#store.look([job], this.#call);
+    if (jobs.length === 0) throw new JobUnknownError(job);
+  }
+}
+
+const methods = [
+  'claim',
+  'look',
+  'write',
+  'jobs',
+  'runs',
+  'request',
+  'pause',
+  'resume',
+  'cancel',
+] as const satisfies (keyof JobStore)[];
+
+/** @throws {OptionError} */
+export function requireJobStore(store: JobStore): JobStore {
+  const remedy = 'pass what postgresJobs, redisJobs, sqliteJobs or memoryJobs returns';
+  if (typeof store === 'string')
+    throw new OptionError('store', store, 'is not a store of jobs', remedy);
+  return requireMethods('store', store, methods, 'is not a store of jobs', remedy);
+}

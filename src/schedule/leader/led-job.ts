@@ -1,0 +1,310 @@
+import { redactSecrets, TenureError } from '../../errors/index.js';
+import type { Emitter } from '../../events/index.js';
+import { Backoff, type Runtime } from '../../time/index.js';
+import type { JobChange, JobView } from '../contract.js';
+import type { ResolvedJob } from '../definition.js';
+import type { ScheduleEvents } from '../events.js';
+import {
+  longestDetailLength,
+  type RunRecord,
+  type RunRequest,
+  type RunState,
+  tickRunId,
+} from '../records.js';
+import { type Due, due, type SkippedTicks } from '../rules/due.js';
+import type { JobWork } from '../work.js';
+import { Attempt, type AttemptOutcome } from './attempt.js';
+import type { Pen } from './pen.js';
+
+export interface LedJobOptions {
+  readonly job: ResolvedJob;
+  readonly work: JobWork;
+  readonly pen: Pen;
+  readonly runtime: Runtime;
+  readonly stopping: AbortSignal;
+  readonly events: Emitter<ScheduleEvents>;
+  /** The store's clock: never ahead of it. */
+  readonly nowMs: () => number;
+  /** A run that was told to stop this long ago is overdue. */
+  readonly overdueAfterMs: number;
+}
+
+/**
+ * One job as its leader sees it. One run at a time: the open one first, oldest tick first, then what somebody asked for,
+ * then what is due.
+ */
+export class LedJob {
+  readonly #options: LedJobOptions;
+  #view: JobView;
+  /** What was read before the last write says nothing about what stands there now. */
+  #writeCount = 0;
+  #busy: Promise<void> | undefined;
+  #attempt: Attempt | undefined;
+  #failure: unknown;
+
+  constructor(options: LedJobOptions, view: JobView) {
+    this.#options = options;
+    this.#view = view;
+  }
+
+  get name(): string {
+    return this.#options.job.definition.job;
+  }
+
+  /** Settles when nothing is under way; never rejects. */
+  get settled(): Promise<void> {
+    return this.#busy ?? Promise.resolve();
+  }
+
+  /** What ended it: a refusal, an ended lease, or a store that cannot be used. `undefined` as long as nothing has. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** To be handed to {@link refresh} together with what was read after this. */
+  get mark(): number {
+    return this.#writeCount;
+  }
+
+  /** What stands in the store, as it was read after `mark` was taken. */
+  refresh(view: JobView, mark: number): void {
+    // Who wants a run cancelled is told of the one that runs, however old the rest of the news is.
+    this.#heed(view);
+    if (mark === this.#writeCount && this.#busy === undefined) this.#view = view;
+  }
+
+  /** Begins what there is to begin, and says when to ask again, by the store's clock; `undefined` while it is busy. */
+  attend(ended: () => void): number | undefined {
+    if (this.#busy !== undefined || this.#failure !== undefined) return undefined;
+    if (this.#options.stopping.aborted) return undefined;
+    const nowMs = this.#options.nowMs();
+    const next = this.#next(nowMs);
+    if (next.act === undefined) return next.atMs;
+    const { act } = next;
+    this.#busy = act()
+      .catch((error: unknown) => {
+        this.#failure = error;
+      })
+      .finally(() => {
+        this.#busy = undefined;
+        this.#attempt = undefined;
+        ended();
+      });
+    return undefined;
+  }
+
+  #heed({ cancellations }: JobView): void {
+    const mine = cancellations.find(({ runId }) => runId === this.#attempt?.runId);
+    if (mine !== undefined) this.#attempt?.cancel(mine.by, mine.reason);
+  }
+
+  #next(nowMs: number): { readonly act?: () => Promise<void>; readonly atMs?: number } {
+    const { record, pause, open, requests, cancellations } = this.#view;
+    const [run] = open;
+    if (run !== undefined) {
+      const cancelled = cancellations.find(({ runId }) => runId === run.id);
+      if (cancelled !== undefined)
+        return { act: () => this.#end(run, 'cancelled', cancelled.reason, cancelled.by) };
+      const atMs = run.state === 'waiting' ? (run.retryAtMs ?? 0) : 0;
+      return atMs > nowMs ? { atMs } : { act: () => this.#goOn(run) };
+    }
+    const [request] = requests;
+    if (request !== undefined) return { act: () => this.#begin(this.#requested(request, nowMs)) };
+    if (pause !== undefined) return {};
+    const { times, policy } = this.#options.job;
+    const found = due(times, policy, record.consideredToMs, nowMs);
+    if (found.consideredToMs > record.consideredToMs)
+      return { act: () => this.#begin(this.#ticked(found, nowMs)) };
+    return found.nextMs === undefined ? {} : { atMs: found.nextMs };
+  }
+
+  #requested({ id, atMs, by, reason }: RunRequest, nowMs: number): JobChange {
+    const begin: RunRecord = { ...this.#fresh(id, 'manual', atMs, nowMs), by, detail: reason };
+    return { job: this.name, begin, doneRequests: [id] };
+  }
+
+  #ticked({ tickMs, skipped, consideredToMs }: Due, nowMs: number): JobChange {
+    const begin =
+      tickMs === undefined
+        ? undefined
+        : this.#fresh(tickRunId(this.name, tickMs), 'tick', tickMs, nowMs);
+    return {
+      job: this.name,
+      consideredToMs,
+      ...(begin !== undefined && { begin }),
+      ...(skipped !== undefined && { runs: [this.#skippedRun(skipped, nowMs)] }),
+    };
+  }
+
+  #fresh(id: string, kind: RunRecord['kind'], tickMs: number, nowMs: number): RunRecord {
+    const counts = { attempt: 1, failureCount: 0, interruptionCount: 0 };
+    return this.#signed({
+      ...{ id, job: this.name, kind, tickMs, state: 'running' as const, beganAtMs: nowMs },
+      ...counts,
+    });
+  }
+
+  #skippedRun({ fromMs, beforeMs, count }: SkippedTicks, nowMs: number): RunRecord {
+    const { misfire } = this.#options.job.policy;
+    return this.#signed({
+      ...this.#fresh(tickRunId(this.name, fromMs), 'tick', fromMs, nowMs),
+      state: 'skipped',
+      attempt: 0,
+      endedAtMs: nowMs,
+      skippedBeforeMs: beforeMs,
+      skippedCount: count,
+      detail: `nobody began them in time (misfire: ${misfire})`,
+    });
+  }
+
+  /** As this leader writes it. */
+  #signed(run: Omit<RunRecord, 'term' | 'holderId'>): RunRecord {
+    const { term, holder } = this.#options.pen.lease;
+    return { ...run, term, holderId: holder.id };
+  }
+
+  async #write(change: JobChange) {
+    this.#writeCount += 1;
+    const { keepRuns } = this.#options.job;
+    const result = await this.#options.pen.write({ ...change, keepRuns });
+    this.#writeCount += 1;
+    return result;
+  }
+
+  async #begin(change: JobChange): Promise<void> {
+    const result = await this.#write(change);
+    const { events } = this.#options;
+    const { record } = this.#view;
+    const consideredToMs = change.consideredToMs ?? record.consideredToMs;
+    if (result.outcome === 'paused') {
+      // Somebody paused it since it was looked at; the next look says who.
+      this.#view = { ...this.#view, pause: { by: '', reason: '', atMs: this.#options.nowMs() } };
+      return;
+    }
+    const requests = this.#view.requests.filter(({ id }) => id !== change.begin?.id);
+    this.#view = { ...this.#view, record: { ...record, consideredToMs }, requests };
+    if (result.outcome === 'exists') return this.#found(result.run, change);
+    const [skipped] = change.runs ?? [];
+    if (skipped !== undefined)
+      events.emit('ticksSkipped', { job: this.name, skipped: skippedOf(skipped) });
+    if (change.begin !== undefined) await this.#attend(change.begin);
+  }
+
+  /** The run is there: from this leader's own write, whose answer was lost, or from somebody before. */
+  async #found(run: RunRecord, change: JobChange): Promise<void> {
+    const { term, holder } = this.#options.pen.lease;
+    const isOwn = run.term === term && run.holderId === holder.id && run.attempt === 1;
+    if (isOwn && run.state === 'running') return this.#attend(run);
+    const { begin, ...rest } = change;
+    await this.#write({ ...rest, runs: (change.runs ?? []).filter(({ id }) => id !== run.id) });
+    this.#opened(run);
+  }
+
+  /** A run that was begun before: by a predecessor that is gone, or here, and its pause is over. */
+  async #goOn(run: RunRecord): Promise<void> {
+    const { resumeLimit } = this.#options.job;
+    const isInterrupted = run.state === 'running';
+    const interruptionCount = run.interruptionCount + (isInterrupted ? 1 : 0);
+    if (isInterrupted && interruptionCount > resumeLimit) {
+      const detail = `its process ended, or lost its term, ${interruptionCount} times; what it has done is unknown`;
+      return this.#end({ ...run, interruptionCount }, 'abandoned', detail);
+    }
+    const { retryAtMs: _, ...rest } = run;
+    const attempt = run.attempt + 1;
+    const resumed = this.#signed({ ...rest, state: 'running', attempt, interruptionCount });
+    await this.#write({ job: this.name, runs: [resumed] });
+    await this.#attend(resumed);
+  }
+
+  async #attend(run: RunRecord): Promise<void> {
+    const { work, pen, runtime, stopping, events, overdueAfterMs, job } = this.#options;
+    this.#opened(run);
+    events.emit('runBegan', { run });
+    const attempt = new Attempt({
+      ...{ run, work, pen, runtime, stopping, overdueAfterMs },
+      timeoutMs: job.timeoutMs,
+      overdue: () => events.emit('runOverdue', { run }),
+    });
+    this.#attempt = attempt;
+    this.#heed(this.#view);
+    const outcome = await attempt.run();
+    this.#attempt = undefined;
+    const { progress } = attempt;
+    await this.#settle({ ...run, ...(progress !== undefined && { progress }) }, outcome);
+  }
+
+  async #settle(run: RunRecord, outcome: AttemptOutcome): Promise<void> {
+    switch (outcome.how) {
+      case 'returned':
+        return this.#end(run, 'succeeded');
+      case 'cancelled':
+        return this.#end(run, 'cancelled', outcome.detail, outcome.by);
+      case 'interrupted':
+        return this.#putOff(run);
+      case 'timed-out':
+        return this.#failed(run, 'timed-out', 'it took too long', outcome);
+      case 'threw':
+        return this.#failed(run, 'failed', detailOf(outcome.error), outcome.error);
+    }
+  }
+
+  async #failed(run: RunRecord, state: RunState, detail: string, error: unknown): Promise<void> {
+    const { retry } = this.#options.job;
+    const { runtime, events, nowMs } = this.#options;
+    const failureCount = run.failureCount + 1;
+    if (failureCount > retry.limit) return this.#end({ ...run, failureCount }, state, detail);
+    const pauses = { firstMs: retry.firstPauseMs, limitMs: retry.longestPauseMs };
+    const backoff = new Backoff(runtime, pauses);
+    for (let count = 1; count < failureCount; count++) backoff.nextMs();
+    const retryAtMs = Math.ceil(nowMs() + backoff.nextMs());
+    const waiting: RunRecord = { ...run, state: 'waiting', failureCount, retryAtMs, detail };
+    await this.#write({ job: this.name, runs: [waiting] });
+    this.#opened(waiting);
+    events.emit('runFailed', { run: waiting, error });
+  }
+
+  /** It goes on under the next term, and that is no fault of its own. If it cannot be written any more, it counts as one. */
+  async #putOff(run: RunRecord): Promise<void> {
+    const { pen, events, nowMs } = this.#options;
+    const waiting: RunRecord = { ...run, state: 'waiting', retryAtMs: Math.floor(nowMs()) };
+    if (pen.lease.state === 'held') await this.#write({ job: this.name, runs: [waiting] });
+    this.#opened(waiting);
+    events.emit('runInterrupted', { run: waiting });
+  }
+
+  async #end(run: RunRecord, state: RunState, detail?: string, by?: string): Promise<void> {
+    const { retryAtMs: _, ...rest } = run;
+    const ended = this.#signed({
+      ...rest,
+      state,
+      endedAtMs: Math.round(this.#options.nowMs()),
+      ...(detail !== undefined && { detail: shortened(detail) }),
+      ...(by !== undefined && { by }),
+    });
+    await this.#write({ job: this.name, runs: [ended] });
+    this.#view = { ...this.#view, open: this.#view.open.filter(({ id }) => id !== run.id) };
+    this.#options.events.emit('runEnded', { run: ended });
+  }
+
+  /** The run as it stands, among those that are open. */
+  #opened(run: RunRecord): void {
+    const others = this.#view.open.filter(({ id }) => id !== run.id);
+    const isOpenStill = run.state === 'running' || run.state === 'waiting';
+    this.#view = { ...this.#view, open: isOpenStill ? [run, ...others] : others };
+  }
+}
+
+function skippedOf({ tickMs, skippedBeforeMs, skippedCount }: RunRecord): SkippedTicks {
+  return { fromMs: tickMs, beforeMs: skippedBeforeMs ?? tickMs, count: skippedCount ?? 1 };
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof TenureError) return `${error.code}: ${error.message}`;
+  if (error instanceof Error) return error.message || error.name;
+  return String(error);
+}
+
+function shortened(detail: string): string {
+  const text = redactSecrets(detail);
+  return text.length <= longestDetailLength ? text : `${text.slice(0, longestDetailLength - 1)}…`;
+}

@@ -1,0 +1,2 @@
+export { MemoryJobs } from './state.js';
+export { type MemoryJobStoreOptions, memoryJobs } from './store.js';

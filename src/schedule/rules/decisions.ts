@@ -1,0 +1,67 @@
+import type { FencingToken } from '../../fences/index.js';
+import { judge } from '../../fences/rule.js';
+import type { ClaimResult, JobChange, WriteResult } from '../contract.js';
+import type { JobDefinition, JobPause, JobRecord, RunRecord } from '../records.js';
+
+/*
+ * What every store decides while nobody else can write the row of the job: read, decide, write is one step there.
+ */
+
+export type ClaimDecision =
+  | { readonly outcome: 'claimed'; readonly record: JobRecord }
+  | Exclude<ClaimResult, { outcome: 'claimed' }>;
+
+/** Whether a leader may take the row of a job, and how it stands then. */
+export function decideClaim(
+  stored: JobRecord | undefined,
+  token: FencingToken,
+  definition: JobDefinition,
+  adoptFrom: string | undefined,
+  nowMs: number,
+): ClaimDecision {
+  const installed = {
+    election: token.name,
+    term: token.term,
+    holderDigest: token.holder.digest,
+    holderId: token.holder.id,
+  };
+  if (stored === undefined)
+    return {
+      outcome: 'claimed',
+      record: { ...definition, ...installed, consideredToMs: nowMs },
+    };
+  if (stored.election === token.name) {
+    if (judge(stored, installed) === 'refuse')
+      return { outcome: 'refused', installedTerm: stored.term };
+  } else if (stored.election !== adoptFrom) {
+    return { outcome: 'elsewhere', election: stored.election };
+  }
+  const { consideredToMs } = stored;
+  return { outcome: 'claimed', record: { ...definition, ...installed, consideredToMs } };
+}
+
+export type WriteDecision =
+  | { readonly outcome: 'written'; readonly record: JobRecord }
+  | Exclude<WriteResult, { outcome: 'written' }>;
+
+/** Whether a leader may write. `existing` is the run that stands under the id of the one to begin. */
+export function decideWrite(
+  stored: JobRecord | undefined,
+  pause: JobPause | undefined,
+  existing: RunRecord | undefined,
+  token: FencingToken,
+  { begin, consideredToMs }: JobChange,
+): WriteDecision {
+  if (stored === undefined || !isInstalled(stored, token))
+    return { outcome: 'refused', installedTerm: stored?.term ?? 0 };
+  if (begin !== undefined && existing !== undefined) return { outcome: 'exists', run: existing };
+  if (begin?.kind === 'tick' && pause !== undefined) return { outcome: 'paused' };
+  const to = Math.max(stored.consideredToMs, consideredToMs ?? Number.NEGATIVE_INFINITY);
+  return { outcome: 'written', record: { ...stored, consideredToMs: to } };
+}
+
+/** A write installs nothing: whoever writes has claimed, and read what stood there then. */
+function isInstalled(stored: JobRecord, { name, term, holder }: FencingToken): boolean {
+  const installed = { term, holderDigest: holder.digest };
+  return stored.election === name && judge(stored, installed) === 'pass';
+}

@@ -1,0 +1,194 @@
+import { validateName } from '../coordinators/index.js';
+import { type Election, type ElectionOptions, Elections } from '../elections/index.js';
+import { requireObject } from '../errors/checks.js';
+import { ClosedError, OptionError } from '../errors/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
+import { Leases, type LeasesOptions } from '../leases/index.js';
+import type { JobStore } from './contract.js';
+import { type JobOptions, longestJobNameBytes, resolveJob } from './definition.js';
+import type { ScheduleEvents } from './events.js';
+import { Jobs, requireJobStore } from './jobs.js';
+import { JobLeader, type OwnJob } from './leader/leader.js';
+import type { JobWork } from './work.js';
+
+/** Durations in milliseconds of monotonic time; those of the leases are {@link LeasesOptions}'. */
+export interface ScheduleOptions extends LeasesOptions {
+  /**
+   * The name of the election whose leader runs the jobs, and with `spread` the group of theirs. All replicas of one fleet
+   * say the same. 1 to 150 bytes. Default `schedule`.
+   */
+  readonly name?: string;
+  /**
+   * `true`: each job has an election of its own, `<name>/<job>`, so that the jobs of a fleet share its machines. Default
+   * `false`: one leader runs all. Changing it is safe: a job goes to the other kind of leader once nobody leads in its
+   * old election.
+   */
+  readonly spread?: boolean;
+  /** How often the leader looks for pauses, requests and cancellations. 50 to 60,000; default 1,000. */
+  readonly pollMs?: number;
+  /** What the elections get beside that, such as `graceAfterLossMs` or `drainMs`. */
+  readonly election?: ElectionOptions;
+}
+
+/**
+ * The jobs of one process, run once per tick in the whole fleet.
+ *
+ * Of all processes that define a job one leads, and begins its runs. The row of a run is written under the leader's term
+ * before its work starts, and there is one for each tick: whatever the clocks of the replicas say, and whoever froze or
+ * died. A run that its process left behind goes on under the next leader, from where it last saved its progress. So each tick has
+ * one run, and a run may have several attempts: `run.id` is the same in all of them.
+ */
+export class Schedule implements AsyncDisposable {
+  readonly #store: JobStore;
+  readonly #leases: Leases;
+  readonly #elections: Elections;
+  readonly #events = new Emitter<ScheduleEvents>();
+  readonly #jobs = new Map<string, OwnJob>();
+  readonly #name: string;
+  readonly #spread: boolean;
+  readonly #pollMs: number;
+  readonly #election: ElectionOptions;
+  readonly #made = new Map<string, Election>();
+  readonly #leading: Promise<unknown>[] = [];
+  #isStarted = false;
+  #closing: Promise<void> | undefined;
+  /** The jobs of the store, for operators. */
+  readonly jobs: Jobs;
+
+  /** @throws {OptionError} */
+  constructor(store: JobStore, options: ScheduleOptions = {}) {
+    this.#store = requireJobStore(store);
+    const {
+      name = 'schedule',
+      spread = false,
+      pollMs = 1_000,
+      election = {},
+      ...timing
+    } = requireObject('options', options);
+    this.#name = validateScheduleName(name);
+    if (typeof spread !== 'boolean')
+      throw new OptionError('spread', spread, 'is neither true nor false', 'use one of them');
+    this.#spread = spread;
+    this.#pollMs = validatePoll(pollMs);
+    this.#election = requireObject('election', election);
+    this.#leases = new Leases(store.coordinator, timing);
+    this.#elections = new Elections(this.#leases);
+    const { runtime } = this.#leases;
+    this.jobs = new Jobs(store, { runtime });
+  }
+
+  get events(): EventSource<ScheduleEvents> {
+    return this.#events;
+  }
+
+  /** The elections that decide who runs the jobs: one, or with `spread` one for each job. */
+  get elections(): Election[] {
+    return this.#electionNames().map((name) => this.#electionOf(name));
+  }
+
+  /**
+   * Defines a job, before {@link start}. All replicas define it alike; of two definitions the one of whoever leads counts.
+   *
+   * @param job 1 to 100 bytes without a slash. @throws {OptionError} for a bad name or option, or a name that is taken.
+   */
+  job(job: string, options: JobOptions, work: JobWork): this {
+    this.#throwIfClosed();
+    if (this.#isStarted)
+      throw new OptionError('job', job, 'comes after start()', 'define all jobs before it');
+    const resolved = resolveJob(job, options);
+    if (typeof work !== 'function')
+      throw new OptionError('work', work, 'is not a function', 'pass async ({ run }) => { ... }');
+    if (this.#jobs.has(job))
+      throw new OptionError('job', job, 'is defined already', 'give each job a name of its own');
+    this.#jobs.set(job, { job: resolved, work });
+    return this;
+  }
+
+  /**
+   * Takes part from now on: leads, or waits to. Resolves at once.
+   *
+   * @throws {OptionError} if there is no job, or it was called before.
+   */
+  start(): this {
+    this.#throwIfClosed();
+    if (this.#isStarted) throw new OptionError('start', 'twice', 'was called', 'call it once');
+    if (this.#jobs.size === 0)
+      throw new OptionError('jobs', 0, 'are none', 'define one with job(...) before start()');
+    this.#isStarted = true;
+    for (const name of this.#electionNames()) this.#leading.push(this.#lead(name));
+    return this;
+  }
+
+  /**
+   * Stops: runs that are under way get their `stopping`, and time to end (`election.drainMs`, by default the ttl); then the
+   * leadership is given back. Never rejects; safe to call twice. The store is left open.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#elections.close();
+    await Promise.all(this.#leading);
+    await this.#leases.close();
+  }
+
+  #electionNames(): string[] {
+    return this.#spread
+      ? [...this.#jobs.keys()].map((job) => `${this.#name}/${job}`)
+      : [this.#name];
+  }
+
+  #electionOf(name: string): Election {
+    const made = this.#made.get(name) ?? this.#elections.election(name, this.#election);
+    this.#made.set(name, made);
+    return made;
+  }
+
+  async #lead(name: string): Promise<void> {
+    const election = this.#electionOf(name);
+    const own = [...this.#jobs.values()];
+    const jobs = this.#spread
+      ? own.filter(({ job }) => name === `${this.#name}/${job.definition.job}`)
+      : own;
+    await election
+      .lead(async (lease, { stopping }) => {
+        const { runtime, timing } = this.#leases;
+        const leader = new JobLeader({
+          ...{ store: this.#store, jobs, lease, stopping, runtime, pollMs: this.#pollMs },
+          events: this.#events,
+          callTimeoutMs: timing.attemptTimeoutMs,
+          overdueAfterMs: timing.ttlMs,
+        });
+        await leader.lead();
+      })
+      .catch((error: unknown) => this.#events.emit('stopped', { election: name, error }));
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closing !== undefined) throw new ClosedError('this schedule');
+  }
+}
+
+/** Shorthand for `new Schedule(store, options)`. */
+export function schedule(store: JobStore, options: ScheduleOptions = {}): Schedule {
+  return new Schedule(store, options);
+}
+
+/** The name of a job and a slash have to fit behind it in the name of an election. */
+function validateScheduleName(name: string): string {
+  validateName(name);
+  const longest = 255 - 1 - longestJobNameBytes;
+  if (Buffer.byteLength(name) <= longest) return name;
+  throw new OptionError('name', name, 'is too long', `use at most ${longest} bytes`);
+}
+
+function validatePoll(pollMs: number): number {
+  if (typeof pollMs === 'number' && pollMs >= 50 && pollMs <= 60_000) return pollMs;
+  throw new OptionError('pollMs', pollMs, 'is out of range', 'use 50 to 60000 milliseconds');
+}
