@@ -51,6 +51,11 @@ export class Candidates {
     return this.of(name).filter(({ standing }) => standing === 'waiting');
   }
 
+  placeOf(name: string, holder: Holder): number | undefined {
+    const index = this.waitingFor(name).findIndex((one) => one.holder.equals(holder));
+    return index < 0 ? undefined : index;
+  }
+
   /** Removes every entry that was not refreshed in time. */
   expire(nowMs: number): void {
     if (nowMs < this.#earliestDeadlineMs) return;

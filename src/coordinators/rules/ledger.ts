@@ -53,8 +53,10 @@ interface LedgerCandidates {
   withdraw(name: string, holder: Holder): void;
   /** Who waits, in the order in which they are called; then the rest. */
   of(name: string): StoredCandidate[];
-  /** Who waits, in the order in which they are called. */
+  /** Who waits, in the order in which they are called; where not all were read, those who were. */
   waitingFor(name: string): StoredCandidate[];
+  /** How many are called before this holder; `undefined` if it does not wait. */
+  placeOf(name: string, holder: Holder): number | undefined;
 }
 
 interface LedgerHistories {

@@ -182,9 +182,6 @@ export function writeDocument(
 export function enrollOne(ledger: Ledger, request: EnrollRequest, nowMs: number): EnrollResult {
   const { name, holder } = request;
   const duplicate = ledger.candidates.enroll(request, nowMs, ledger.wallMs());
-  const index = ledger.candidates
-    .waitingFor(name)
-    .findIndex((candidate) => candidate.holder.equals(holder));
-  const position = index < 0 ? undefined : index;
+  const position = ledger.candidates.placeOf(name, holder);
   return { position, current: describeName(ledger, name, nowMs), duplicate };
 }

@@ -2,7 +2,7 @@ import type { EnrollRequest } from '../candidates.js';
 import type { StoredDocument } from '../contract.js';
 import { type ActEntry, type HistoryEntry, historyCount, type TermEntry } from '../history.js';
 import { groupOf } from '../names.js';
-import { compareCandidates } from '../order.js';
+import { compareCandidates, type Ranked } from '../order.js';
 import type { Revocation } from '../record.js';
 import type { StoredCandidate } from './candidate.js';
 import type { Ledger } from './ledger.js';
@@ -13,6 +13,8 @@ export interface NameSnapshot {
   readonly record?: StoredRecord | undefined;
   readonly suspension?: Revocation | undefined;
   readonly candidates?: readonly StoredCandidate[];
+  /** Who waits besides, and was not read as a whole. */
+  readonly others?: readonly Ranked[];
   readonly history?: readonly HistoryEntry[];
   readonly document?: StoredDocument | undefined;
 }
@@ -151,7 +153,7 @@ export class SnapshotLedger implements Ledger {
     return {
       enroll: (request, nowMs, wallMs) => {
         const working = this.#of(request.name);
-        const { candidates, duplicate } = enrolled(working.candidates, request, nowMs, wallMs);
+        const { candidates, duplicate } = enrolled(working, request, nowMs, wallMs);
         working.candidates = candidates;
         return duplicate;
       },
@@ -165,6 +167,13 @@ export class SnapshotLedger implements Ledger {
         this.#of(name)
           .candidates.filter(({ standing }) => standing === 'waiting')
           .sort(compareCandidates),
+      placeOf: (name, holder) => {
+        const { candidates, snapshot } = this.#of(name);
+        const own = candidates.find((one) => one.holder.equals(holder));
+        if (own?.standing !== 'waiting') return undefined;
+        const isBefore = (one: Ranked) => compareCandidates(one, own) < 0;
+        return [...candidates, ...(snapshot.others ?? none)].filter(isBefore).length;
+      },
     };
   }
 
@@ -219,14 +228,15 @@ function changeOf({ snapshot, ...now }: Working): NameChange | undefined {
 
 /** The list with the holder's entry made or refreshed, and whether a namesake has refreshed its own since. */
 function enrolled(
-  candidates: readonly StoredCandidate[],
+  { candidates, snapshot: { others: unread = none } }: Working,
   { holder, standing, preference, metadata, ttlMs }: EnrollRequest,
   nowMs: number,
   wallMs: number,
 ): { candidates: StoredCandidate[]; duplicate: boolean } {
   const before = candidates.find((one) => one.holder.equals(holder));
   const others = candidates.filter((one) => one !== before);
-  const refresh = 1 + candidates.reduce((highest, one) => Math.max(highest, one.refresh), 0);
+  const latest = [...candidates.map((one) => one.refresh), ...unread.map((one) => one.since)];
+  const refresh = 1 + latest.reduce((one, other) => Math.max(one, other), 0);
   const { id, digest } = holder;
   const { since, sinceMs } =
     before?.standing === standing ? before : { since: refresh, sinceMs: wallMs };

@@ -68,6 +68,11 @@ export class SqliteCandidates {
     return this.of(name).filter(({ standing }) => standing === 'waiting');
   }
 
+  placeOf(name: string, holder: Holder): number | undefined {
+    const index = this.waitingFor(name).findIndex((one) => one.holder.equals(holder));
+    return index < 0 ? undefined : index;
+  }
+
   /** The names that this holder waits for. */
   namesOf(holder: Holder): string[] {
     const values = [this.#namespace, holder.wire, this.#transaction.nowMs] as const;

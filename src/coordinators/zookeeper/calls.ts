@@ -2,11 +2,13 @@ import type { ZooKeeperConnection } from '../../drivers/zookeeper/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import { type Call as CandidateCall, calledCount } from '../candidates.js';
 import type { Holder } from '../holder.js';
-import { compareCandidates } from '../order.js';
 import { whoMayHave } from '../rules/calls.js';
+import type { StoredCandidate } from '../rules/candidate.js';
 import { SnapshotLedger } from '../rules/snapshot.js';
+import type { WantedEntries } from './entries.js';
 import type { LoadedName, NameLoader } from './loading.js';
 import type { ZooKeeperPaths } from './paths.js';
+import { tagOf } from './places.js';
 import type { ServerClock } from './server-clock.js';
 import { type LeaseSession, unbounded } from './sessions.js';
 import { snapshotOf } from './snapshots.js';
@@ -19,6 +21,8 @@ interface Attended {
   readonly holders: Map<string, Holder>;
   /** Whether one of ours is among the first, so that the name itself is watched. */
   isNear: boolean;
+  /** Whether a look has set the watch that tells of the next change. */
+  isWatched: boolean;
   /** Watches of an earlier look tell nothing any more. */
   round: number;
 }
@@ -57,18 +61,20 @@ export class Calls {
     };
   }
 
-  /** The holder has begun, or goes on, to wait for the name. */
-  attend(name: string, holder: Holder): void {
+  /** The holder has begun, or goes on, to wait for the name, with so many before it. */
+  attend(name: string, holder: Holder, position: number): void {
     const attended = this.#attended.get(name) ?? {
       name,
       holders: new Map(),
       isNear: false,
+      isWatched: false,
       round: 0,
     };
     const isKnown = attended.holders.has(holder.wire);
     attended.holders.set(holder.wire, holder);
     this.#attended.set(name, attended);
-    if (!isKnown || !attended.isNear) void this.#look(attended, false);
+    const isPlaced = attended.isNear || (attended.isWatched && position >= calledCount);
+    if (!isKnown || !isPlaced) void this.#look(attended, false);
   }
 
   leave(name: string, holder: Holder): void {
@@ -109,12 +115,18 @@ export class Calls {
   /** Rings for the successors that these names are reserved for. Nobody waits for it. */
   async ringSuccessors(control: ZooKeeperConnection, names: readonly string[]): Promise<void> {
     try {
-      const loaded = await this.#loader.load(unbounded, control, names, { withCandidates: true });
-      for (const { state, candidates } of loaded) {
-        if (state.after?.kind !== 'reservation') continue;
-        const { to } = state.after;
-        for (const { entry, session } of candidates)
-          if (entry.id === to)
+      const ended = await this.#loader.load(unbounded, control, names);
+      const successors = new Map(
+        ended.flatMap(({ name, state }) =>
+          state.after?.kind === 'reservation' ? [[name, state.after.to] as const] : [],
+        ),
+      );
+      const wanted = (name: string) => ({ digests: [], tags: [tagOf(successors.get(name) ?? '')] });
+      const reserved = [...successors.keys()];
+      const loaded = await this.#loader.load(unbounded, control, reserved, { wanted });
+      for (const { name, candidates } of loaded) {
+        for (const { entry, session } of candidates.read)
+          if (entry.id === successors.get(name))
             await control.setData(this.#paths.session(session), Buffer.alloc(0)).catch(() => {});
       }
     } catch {
@@ -135,6 +147,7 @@ export class Calls {
     const isHeard = [...attended.holders.keys()].some((wire) => this.#listeners.has(wire));
     if (control === undefined || !isHeard) return;
     attended.round += 1;
+    attended.isWatched = false;
     const { round, name } = attended;
     const isValid = () =>
       this.#control === control &&
@@ -146,8 +159,9 @@ export class Calls {
     const watch = () => {
       if (attended.isNear) look();
     };
+    const wanted = () => this.#wantedBy(attended);
     const load = async (isNear: boolean) => {
-      const options = isNear ? { withCandidates: true, watch } : { withCandidates: true };
+      const options = isNear ? { wanted, watch } : { wanted };
       const [loaded] = await this.#loader.load(unbounded, control, [name], options);
       return loaded as LoadedName;
     };
@@ -164,6 +178,7 @@ export class Calls {
       if (!isValid()) return;
       attended.isNear = isNear;
       await this.#watchBefore(attended, loaded, control, look);
+      if (isValid()) attended.isWatched = true;
       if (isNews) this.#call(attended, loaded);
     } catch {
       // The connection is gone, and the next one looks again.
@@ -182,16 +197,28 @@ export class Calls {
     await control.getChildren(before, look).catch(look);
   }
 
+  /** Ours, to know whether they live and are meant; and the first who wait. */
+  #wantedBy({ holders }: Attended): WantedEntries {
+    const ours = [...holders.values()];
+    const isAlive = ({ deadlineMs }: StoredCandidate) => deadlineMs > this.#clock.nowMs();
+    return {
+      digests: ours.map(({ digest }) => digest),
+      tags: ours.map(({ id }) => tagOf(id)),
+      first: { count: calledCount, isAlive },
+    };
+  }
+
   /** Of the first of ours in the queue: its place, and the node of the one before it. */
   #placeOf(
     { holders }: Attended,
-    loaded: LoadedName,
+    { candidates }: LoadedName,
   ): { readonly index: number; readonly before: string | undefined } {
     const nowMs = this.#clock.nowMs();
-    const queue = loaded.candidates
-      .filter(({ entry }) => entry.standing === 'waiting' && entry.deadlineMs > nowMs)
-      .sort((one, other) => compareCandidates(one.entry, other.entry));
-    const found = queue.findIndex(({ entry }) => holders.has(entry.holder.wire));
+    const ours = new Set([...holders.values()].map(({ digest }) => digest));
+    const queue = candidates.queue.filter(
+      ({ candidate }) => candidate === undefined || candidate.entry.deadlineMs > nowMs,
+    );
+    const found = queue.findIndex(({ digest }) => ours.has(digest));
     return { index: found < 0 ? calledCount : found, before: queue[found - 1]?.path };
   }
 

@@ -4,11 +4,12 @@ import { ClosedError, OptionError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
-import type {
-  Call as CandidateCall,
-  EnrollRequest,
-  EnrollResult,
-  WithdrawRequest,
+import {
+  type Call as CandidateCall,
+  calledCount,
+  type EnrollRequest,
+  type EnrollResult,
+  type WithdrawRequest,
 } from '../candidates.js';
 import {
   type AcquireRequest,
@@ -27,6 +28,7 @@ import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
 import {
   checkDocument,
+  checkEnrollments,
   checkGroup,
   checkHolder,
   checkRenewals,
@@ -36,12 +38,15 @@ import {
 } from '../requests.js';
 import type { Ledger } from '../rules/ledger.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
+import { enrollOne } from '../rules/operations.js';
 import { Bells } from './bells.js';
 import { Call } from './call.js';
 import { Calls } from './calls.js';
 import { Documents } from './documents.js';
+import type { WantedEntries } from './entries.js';
 import { Expiry } from './expiry.js';
 import { ZooKeeperPaths } from './paths.js';
+import { tagOf } from './places.js';
 import { usualSessionMs, zookeeperPromises } from './promises.js';
 import { Renewals } from './renewals.js';
 import { ServerClock } from './server-clock.js';
@@ -120,8 +125,10 @@ export function zookeeperCoordinator(
   return new EnsembleCoordinator(url, requireObject('options', options));
 }
 
+const everybody = () => 'all' as const;
+
 /** What can be done again after a lost connection: a second execution finds the first, or does the same. */
-const repeatable = ['acquire', 'renew', 'enroll', 'withdraw', 'history'];
+const repeatable = ['acquire', 'renew', 'history'];
 
 class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordinator {
   readonly promises: CoordinatorPromises;
@@ -266,10 +273,18 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     requests: readonly EnrollRequest[],
     call: CallOptions,
   ): Promise<EnrollResult[]> {
-    const results = await super.enroll(requests, call);
-    for (const { name, holder, standing } of requests) {
+    const checked = copies(checkEnrollments(requests));
+    const timeoutMs = checkTimeout(call);
+    const execute = (ledger: Ledger, nowMs: number) =>
+      checked.map((request) => enrollOne(ledger, request, nowMs));
+    const first = { count: calledCount, isAlive: this.#steps.isAlive };
+    const wanted = ({ digest, id }: Holder) => ({ digests: [digest], tags: [tagOf(id)], first });
+    const step = { operation: 'enroll', timeoutMs, execute } as const;
+    const results = await this.#atEntries(checked, step, wanted);
+    for (const [index, { name, holder }] of checked.entries()) {
+      const position = results[index]?.position;
       // Who waits from here is to be called here.
-      if (standing === 'waiting') this.#calls.attend(name, holder);
+      if (position !== undefined) this.#calls.attend(name, holder, position);
       else this.#calls.leave(name, holder);
     }
     return results;
@@ -278,17 +293,27 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   override async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
     const checked = copies(checkWithdrawals(requests));
     const timeoutMs = checkTimeout(call);
-    if (checked.length === 0) return this.throwIfClosed();
-    const scope = { names: checked.map(({ name }) => name) };
     const execute = (ledger: Ledger) =>
       checked.map(({ name, holder }) => ledger.candidates.withdraw(name, holder));
-    const step = { operation: 'withdraw', mode: 'write', scope, timeoutMs, execute } as const;
-    // Of the others nothing needs to be known.
-    const digests = new Map(checked.map(({ name, holder }) => [name, holder.digest]));
-    await this.#within('withdraw', timeoutMs, true, (one) =>
-      this.#steps.run(one, step, (name) => digests.get(name)),
-    );
+    const step = { operation: 'withdraw', timeoutMs, execute } as const;
+    await this.#atEntries(checked, step, ({ digest }) => ({ digests: [digest], tags: [] }));
     for (const { name, holder } of checked) this.#calls.leave(name, holder);
+  }
+
+  /** Looks at the entries of these holders, and at no others but those that the step wants as well. */
+  async #atEntries<Answer>(
+    requests: readonly WithdrawRequest[],
+    step: Pick<LedgerStep<Answer[]>, 'operation' | 'timeoutMs' | 'execute'>,
+    wanted: (holder: Holder) => WantedEntries,
+  ): Promise<Answer[]> {
+    if (requests.length === 0) return this.#nothing();
+    const holders = new Map(requests.map(({ name, holder }) => [name, holder]));
+    const scope = { names: [...holders.keys()] };
+    const ofName = (name: string) => wanted(holders.get(name) as Holder);
+    const { answer } = await this.#within(step.operation, step.timeoutMs, true, (one) =>
+      this.#steps.run(one, { ...step, mode: 'write', scope }, ofName),
+    );
+    return answer;
   }
 
   override async readDocument(
@@ -352,7 +377,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     const { operation, mode, timeoutMs } = step;
     const isRepeatable = mode === 'read' || repeatable.includes(operation);
     const outcome = await this.#within(operation, timeoutMs, isRepeatable, (call) =>
-      this.#steps.run(call, step),
+      this.#steps.run(call, step, operation === 'candidates' ? everybody : undefined),
     );
     this.#tell(outcome.alteredNames, outcome.vacatedNames);
     return outcome.answer;

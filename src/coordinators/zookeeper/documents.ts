@@ -10,7 +10,7 @@ import { RecordCorruptError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { StoredDocument, WriteDocumentResult } from '../contract.js';
 import type { Call } from './call.js';
-import { nodeOrNothing } from './loading.js';
+import { nodeOrNothing } from './nodes.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { type Sessions, unless } from './sessions.js';
 import { parseObject } from './state.js';

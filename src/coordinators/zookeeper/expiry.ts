@@ -6,7 +6,8 @@ import {
 } from '../../drivers/zookeeper/index.js';
 import { afterExpiry } from '../rules/record.js';
 import type { Call } from './call.js';
-import { type LoadedName, type NameLoader, nodeOrNothing } from './loading.js';
+import type { LoadedName, NameLoader } from './loading.js';
+import { nodeOrNothing } from './nodes.js';
 import type { RenewalsOptions } from './renewals.js';
 import { unless } from './sessions.js';
 import { endedHistory, leaseOf } from './snapshots.js';

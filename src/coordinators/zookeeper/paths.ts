@@ -1,4 +1,5 @@
 import { encodeName, groupOf, validateName } from '../names.js';
+import { type Place, parsePlace, placeText } from './places.js';
 
 /** What stands for the root group, whose name is empty; no encoded name is a lone `%`. */
 const rootGroup = '%';
@@ -68,12 +69,15 @@ export class ZooKeeperPaths {
     return `${this.name(name)}/${leasePrefix}${attempt}`;
   }
 
-  candidate(name: string, digest: string): string {
-    return `${this.name(name)}/${candidatePrefix}${digest}`;
+  candidate(name: string, place: Place): string {
+    return `${this.name(name)}/${candidatePrefix}${placeText(place)}`;
   }
 
-  isCandidate(child: string): boolean {
-    return child.startsWith(candidatePrefix);
+  /** Whose place a child of a name's node is; `undefined` if it is none. */
+  placeIn(child: string): Place | undefined {
+    return child.startsWith(candidatePrefix)
+      ? parsePlace(child.slice(candidatePrefix.length))
+      : undefined;
   }
 
   session(nonce: string): string {

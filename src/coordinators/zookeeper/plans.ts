@@ -2,8 +2,10 @@ import type { NodeOperation } from '../../drivers/zookeeper/index.js';
 import type { StoredCandidate } from '../rules/candidate.js';
 import type { StoredLease, StoredRecord } from '../rules/record.js';
 import type { NameChange } from '../rules/snapshot.js';
-import { encodeCandidate, type LoadedName } from './loading.js';
+import { encodeCandidate, type LoadedCandidate } from './entries.js';
+import type { LoadedName } from './loading.js';
 import type { ZooKeeperPaths } from './paths.js';
+import { tagOf } from './places.js';
 import type { LeaseSession, Sessions } from './sessions.js';
 import type { SnapshotOfName } from './snapshots.js';
 import { encodeLease, encodeState, type LeaseState, type NameState } from './state.js';
@@ -34,6 +36,8 @@ export interface PlanInput {
   /** What is added to the number of a granting transaction. */
   readonly termBase: number;
   readonly nowMs: number;
+  /** What the place of an entry that is made now is counted by. */
+  readonly knownZxid: number;
 }
 
 /** Turns what the rules made of a name into operations on nodes, each under the condition that it is as it was read. */
@@ -178,53 +182,68 @@ export class Planner {
   }
 
   #enlist(
-    { loaded, seen, nowMs }: PlanInput,
+    input: PlanInput,
     after: readonly StoredCandidate[],
     draft: Draft,
     isWritten: boolean,
   ): void {
-    const { name } = loaded;
+    const { loaded, seen } = input;
     const before = seen.snapshot.candidates ?? [];
     if (loaded.stat === undefined && !isWritten)
       draft.operations.push(...this.#put(loaded, encodeState({})));
-    for (const gone of before.filter((one) => !after.some(isOfHolderOf(one)))) {
-      const path = this.#paths.candidate(name, gone.digest);
-      draft.operations.push({ kind: 'delete', path });
-      draft.ends.push(path);
-    }
-    for (const entry of after)
-      if (!before.includes(entry)) this.#enroll(loaded, entry, nowMs, draft);
+    for (const gone of before.filter((one) => !after.some(isOfHolderOf(one))))
+      this.#remove(loaded, gone.digest, draft);
+    for (const entry of after) if (!before.includes(entry)) this.#enroll(input, entry, draft);
   }
 
-  #enroll(loaded: LoadedName, entry: StoredCandidate, nowMs: number, draft: Draft): void {
+  #enroll(input: PlanInput, entry: StoredCandidate, draft: Draft): void {
+    const { loaded, nowMs } = input;
     const { name } = loaded;
-    const path = this.#paths.candidate(name, entry.digest);
-    const stored = loaded.candidates.find((one) => one.path === path);
+    const { digest, standing, preference, since, sinceMs } = entry;
+    const stored = loaded.candidates.read.find((one) => one.place.digest === digest);
     const ttlMs = entry.deadlineMs - nowMs;
-    const isSame = stored?.entry.standing === entry.standing && stored.entry.since === entry.since;
-    if (stored !== undefined && isSame) {
-      const data = encodeCandidate(entry, ttlMs, stored.session);
-      draft.operations.push({ kind: 'set', path, data });
-      const session = this.#sessions.byNonce(stored.session);
-      if (session !== undefined)
-        draft.tends.push({
-          kind: 'candidate',
-          name,
-          path,
-          session,
-          ttlMs,
-          modifiedZxid: undefined,
-        });
+    const isSame = stored?.place.standing === standing && stored.entry.since === since;
+    if (stored !== undefined && isSame && stored.place.preference === preference) {
+      this.#refresh(loaded, entry, stored, ttlMs, draft);
       return;
     }
     const { smallestTtlMs, largestTtlMs } = this.#limits;
     const session = this.#sessions.ofTtl(Math.min(largestTtlMs, Math.max(smallestTtlMs, ttlMs)));
+    this.#remove(loaded, digest, draft);
     // A place of its own: whoever begins to wait anew stands behind those who waited meanwhile.
-    if (stored !== undefined) draft.operations.push({ kind: 'delete', path });
-    const data = encodeCandidate(entry, ttlMs, session.nonce);
+    const kept = isSame ? { since: stored.place.since } : { since: input.knownZxid };
+    const place = { standing, preference, digest, tag: tagOf(entry.id), ...kept };
+    const path = this.#paths.candidate(name, place);
+    const rest = { ttlMs, session: session.nonce, ...(isSame && { sinceMs }) };
+    const data = encodeCandidate(entry, rest);
     draft.operations.push({ kind: 'create', path, data, ephemeral: true });
     draft.session = session;
     draft.tends.push({ kind: 'candidate', name, path, session, ttlMs, modifiedZxid: undefined });
+  }
+
+  #refresh(
+    { name }: LoadedName,
+    entry: StoredCandidate,
+    { path, stat, session: nonce }: LoadedCandidate,
+    ttlMs: number,
+    draft: Draft,
+  ): void {
+    const isOlder = entry.sinceMs !== stat.createdAtMs;
+    const rest = { ttlMs, session: nonce, ...(isOlder && { sinceMs: entry.sinceMs }) };
+    draft.operations.push({ kind: 'set', path, data: encodeCandidate(entry, rest) });
+    const session = this.#sessions.byNonce(nonce);
+    if (session !== undefined)
+      draft.tends.push({ kind: 'candidate', name, path, session, ttlMs, modifiedZxid: undefined });
+  }
+
+  /** All nodes of the holder's entry. */
+  #remove({ candidates: { read, leftovers } }: LoadedName, digest: string, draft: Draft): void {
+    const stored = read.filter(({ place }) => place.digest === digest);
+    const left = leftovers.filter((one) => one.digest === digest);
+    for (const { path } of [...stored, ...left]) {
+      draft.operations.push({ kind: 'delete', path });
+      draft.ends.push(path);
+    }
   }
 }
 

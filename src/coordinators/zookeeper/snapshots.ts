@@ -17,15 +17,15 @@ export interface SnapshotOfName {
 /** @param nowMs the leader's clock, never ahead of it. */
 export function snapshotOf(loaded: LoadedName, nowMs: number): SnapshotOfName {
   const { state, foreign } = loaded;
-  const candidates = loaded.candidates
-    .map(({ entry }) => entry)
-    .filter(({ deadlineMs }) => deadlineMs > nowMs);
+  const { read, queue } = loaded.candidates;
+  const candidates = read.map(({ entry }) => entry).filter(({ deadlineMs }) => deadlineMs > nowMs);
+  const others = queue.flatMap(({ candidate, ranked }) => (candidate === undefined ? ranked : []));
   if (foreign !== undefined) {
     const record = { kind: 'foreign', text: foreign } as const;
-    return { snapshot: { record, candidates }, isUnsettled: false };
+    return { snapshot: { record, candidates, others }, isUnsettled: false };
   }
   const { suspension, history = [] } = state;
-  const rest = { suspension, candidates, history };
+  const rest = { suspension, candidates, others, history };
   const { lease } = state;
   if (lease === undefined) {
     const record = state.after && current(state.after, nowMs);

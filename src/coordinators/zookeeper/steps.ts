@@ -9,11 +9,14 @@ import {
 } from '../../drivers/zookeeper/index.js';
 import type { AcquireRequest, AcquireResult, CoordinatorPromises } from '../contract.js';
 import { groupOf } from '../names.js';
+import type { StoredCandidate } from '../rules/candidate.js';
 import type { Ledger } from '../rules/ledger.js';
 import type { LedgerStep } from '../rules/ledger-coordinator.js';
 import { type NameChange, SnapshotLedger } from '../rules/snapshot.js';
 import { allOf, type Call } from './call.js';
-import { type LoadedName, NameLoader, nothingWithoutNode } from './loading.js';
+import type { WantedEntries } from './entries.js';
+import { type LoadedName, NameLoader } from './loading.js';
+import { nothingWithoutNode } from './nodes.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { type Plan, Planner } from './plans.js';
 import type { ServerClock } from './server-clock.js';
@@ -29,7 +32,8 @@ const empty = Buffer.alloc(0);
 
 /** Answered by a list in the order of the names. */
 const batchOperations = ['acquire', 'renew', 'release', 'handoff', 'read', 'enroll', 'withdraw'];
-const candidateOperations = ['enroll', 'withdraw', 'candidates'];
+/** Nothing is granted, so that nobody needs to know what terms are counted from. */
+const termless = ['read', 'list', 'enroll', 'withdraw', 'candidates'];
 
 export interface StepsOptions {
   readonly paths: ZooKeeperPaths;
@@ -50,6 +54,8 @@ export interface StepOutcome<Answer> {
 interface Round {
   readonly control: ZooKeeperConnection;
   readonly nowMs: number;
+  /** No lower than that of any transaction that somebody had been told of before the round. */
+  readonly knownZxid: number;
   /** What terms are counted from if the grant has to be above this. */
   termsAbove(above: number): TermBase;
   readonly loaded: readonly LoadedName[];
@@ -75,6 +81,10 @@ export class Steps {
     this.#planner = new Planner(options.paths, options.sessions, options.promises);
   }
 
+  /** Whether the time of an entry is not over. */
+  readonly isAlive = ({ deadlineMs }: StoredCandidate): boolean =>
+    deadlineMs > this.#options.clock.nowMs();
+
   /** Notes what an acquire asks for, before the rules run on the ledger. */
   wants(ledger: Ledger, requests: readonly AcquireRequest[]): void {
     this.#wanted.set(ledger, requests);
@@ -86,23 +96,23 @@ export class Steps {
     return term === undefined ? result : { outcome: 'granted', term };
   }
 
-  /** @param digestOf whose entries of a name are looked at; default: those of all, where it is about candidates. */
+  /** @param wanted whose entries of a name are looked at; default: nobody's. */
   async run<Answer>(
     call: Call,
     step: LedgerStep<Answer>,
-    digestOf?: (name: string) => string | undefined,
+    wanted?: (name: string) => WantedEntries,
   ): Promise<StepOutcome<Answer>> {
     const isBatch = batchOperations.includes(step.operation);
     const settled = new Map<number, unknown>();
     const altered = new Set<string>();
     const vacated = new Set<string>();
     for (;;) {
-      const round = await this.#read(call, step, digestOf);
+      const round = await this.#read(call, step, wanted);
       const { nowMs, control } = round;
       const ledger = ledgerOf(round);
       const answer = step.execute(ledger, nowMs);
-      const wanted = this.#wanted.get(ledger) ?? [];
-      const granting = round.termsAbove(highestAbove(wanted, ledger.changes()));
+      const requests = this.#wanted.get(ledger) ?? [];
+      const granting = round.termsAbove(highestAbove(requests, ledger.changes()));
       const { base } = granting;
       const plans = this.#plans(round, ledger, base).filter(({ index }) => !settled.has(index));
       const written = await this.#write(call, control, plans, granting);
@@ -124,24 +134,23 @@ export class Steps {
   async #read(
     call: Call,
     { scope, operation }: LedgerStep<unknown>,
-    digestOf: ((name: string) => string | undefined) | undefined,
+    wanted: ((name: string) => WantedEntries) | undefined,
   ): Promise<Round> {
     const { sessions, clock } = this.#options;
     const control = await call.connection(sessions.control);
     // Not awaited first: requests of one connection are executed in their order.
     const barrier = this.#barrier(call, control);
-    const terms = this.#readTerms(call, control);
-    const withCandidates = digestOf ?? candidateOperations.includes(operation);
+    const terms = termless.includes(operation) ? noTerms : this.#readTerms(call, control);
     const load = async () => {
       const names =
         'names' in scope ? scope.names : await this.#namesIn(call, control, scope.group);
-      return this.loader.load(call, control, names, { withCandidates });
+      return this.loader.load(call, control, names, { wanted });
     };
     const [read, termsAbove] = await Promise.all([load(), terms, barrier]);
     const nowMs = clock.nowMs();
     const loaded = read.map((one) => ({ ...one, isOverdue: this.#isOverdue(one) }));
     const seen = loaded.map((one) => snapshotOf(one, nowMs));
-    return { control, nowMs, termsAbove, loaded, seen };
+    return { control, nowMs, knownZxid: control.lastZxid, termsAbove, loaded, seen };
   }
 
   async #readTerms(call: Call, control: ZooKeeperConnection): Promise<Round['termsAbove']> {
@@ -190,13 +199,17 @@ export class Steps {
     return (children ?? []).flatMap((child) => paths.nameIn(group, child) ?? []);
   }
 
-  #plans({ loaded, seen, nowMs }: Round, ledger: SnapshotLedger, termBase: number): Plan[] {
+  #plans(
+    { loaded, seen, nowMs, knownZxid }: Round,
+    ledger: SnapshotLedger,
+    termBase: number,
+  ): Plan[] {
     const changes = ledger.changes();
     return loaded.flatMap((one, index) => {
       const change = changes.get(one.name) ?? unchanged;
       const seenOne = seen[index] as SnapshotOfName;
       if (change === unchanged && !seenOne.isUnsettled) return [];
-      const parts = { index, loaded: one, seen: seenOne, change, termBase, nowMs };
+      const parts = { index, loaded: one, seen: seenOne, change, termBase, nowMs, knownZxid };
       return this.#planner.plan(parts);
     });
   }
@@ -302,6 +315,7 @@ export class Steps {
 }
 
 const unchanged: NameChange = {};
+const noTerms = () => ({ base: 0, epoch: 0, operations: [] });
 const conflicts = [
   errorCode.badVersion,
   errorCode.nodeExists,

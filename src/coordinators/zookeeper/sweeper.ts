@@ -59,7 +59,7 @@ export class Sweeper {
     const names = this.#some(children, namesPerLook).flatMap(
       (one) => paths.nameIn(group, one) ?? [],
     );
-    const loaded = await this.#loader.load(unbounded, control, names, { withCandidates: true });
+    const loaded = await this.#loader.load(unbounded, control, names);
     const { clock } = this.#options;
     for (const one of loaded) {
       const operation = sweeping(one, paths.name(one.name), clock.nowMs());
@@ -77,7 +77,7 @@ function sweeping(loaded: LoadedName, path: string, nowMs: number): NodeOperatio
   const { stat, sweptVersion, modifiedAtMs = nowMs } = loaded;
   if (nowMs - modifiedAtMs < idleMs) return undefined;
   if (sweptVersion !== undefined) return { kind: 'delete', path, version: sweptVersion };
-  if (stat === undefined || loaded.candidates.length > 0) return undefined;
+  if (stat === undefined || stat.childCount > 0) return undefined;
   const { record, suspension, history = [] } = snapshotOf(loaded, nowMs).snapshot;
   const isRemembered = history.length > 0 && nowMs - stat.modifiedAtMs < historyLifeMs;
   if (record !== undefined || suspension !== undefined || isRemembered) return undefined;

@@ -1,0 +1,22 @@
+import {
+  errorCode,
+  isZooKeeperError,
+  type NodeContent,
+  type NodeEvent,
+  type ZooKeeperConnection,
+} from '../../drivers/zookeeper/index.js';
+import type { Call } from './call.js';
+
+export async function nodeOrNothing(
+  call: Pick<Call, 'ask'>,
+  connection: ZooKeeperConnection,
+  path: string,
+  watch?: (event: NodeEvent) => void,
+): Promise<NodeContent | undefined> {
+  return call.ask(connection, () => connection.getData(path, watch)).catch(nothingWithoutNode);
+}
+
+export function nothingWithoutNode(error: unknown): undefined {
+  if (isZooKeeperError(error, errorCode.noNode)) return undefined;
+  throw error;
+}
