@@ -1,5 +1,5 @@
 /**
- * Leases on Redis, one server, behind sentinels or in a cluster: `import { redisCoordinator } from 'tenure/redis'`. URLs need
+ * Leases and a fence on Redis, one server, behind sentinels or in a cluster: `import { redisCoordinator } from 'tenure/redis'`. URLs need
  * the package `ioredis`, 5 or later; clients of `redis` (node-redis), 5 or later, can be passed in its place.
  */
 export {
@@ -16,6 +16,15 @@ export {
   type RedisQuorumCoordinatorOptions,
   redisQuorumCoordinator,
 } from './coordinators/redis-quorum/index.js';
+export {
+  type QueuedCommand,
+  type RedisBatch,
+  type RedisFence,
+  type RedisFenceOptions,
+  type RedisReply,
+  type RedisWriteName,
+  redisFence,
+} from './fences/redis/index.js';
 export {
   type RedisStreams,
   type RedisStreamsOptions,

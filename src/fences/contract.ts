@@ -96,4 +96,6 @@ export interface FencePromises {
   readonly durability: 'process' | 'crash';
   /** Whether several transactions of one term and holder may be open side by side, or wait for each other. */
   readonly writersOfOneTerm: 'concurrent' | 'serial';
+  /** What else one must know before relying on it, in a sentence or two. Default: nothing. */
+  readonly limits?: string;
 }

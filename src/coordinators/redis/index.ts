@@ -25,6 +25,7 @@ export { locate, notIndexed, RedisKeys } from './keys.js';
 export { indexRefreshTtls, indexTtls, termLifeMs } from './limits.js';
 export { parseOwnRecord, parseRecord } from './record.js';
 export { RenewalLocator, renewCall } from './renewals.js';
+export { derived } from './scripts/derived.js';
 export { histories } from './scripts/histories.js';
 export {
   acquireScript,
@@ -43,3 +44,4 @@ export {
 export { indexes } from './scripts/indexes.js';
 export { records } from './scripts/records.js';
 export { encodeWords } from './words.js';
+export { checkReplicas, RedisWrites } from './writes.js';

@@ -14,5 +14,6 @@ export {
   type ScriptCall,
 } from './script.js';
 export { RedisSession } from './session.js';
+export { slotOf } from './slot.js';
 export { type RedisSourceOptions, redisSource } from './source.js';
 export { RedisSubscriber } from './subscriber.js';

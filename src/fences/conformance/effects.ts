@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { SequenceReusedError } from '../../errors/index.js';
 import { assertStale, freshName, outcomeOf, succeeded, tokenOf } from './scenario.js';
-import type { FenceCase } from './subject.js';
+import type { BatchFenceCase, FenceCase } from './subject.js';
 
-/** What a refusal or a failure leaves behind (nothing), and effects that are recorded once. */
-export const effectCases: readonly FenceCase[] = [
+/** What a refused or failed check leaves behind in a transaction of the user's own: nothing. */
+export const checkedEffectCases: readonly FenceCase[] = [
   {
     id: 'refusal-leaves-nothing',
     title: 'drops what was written before a refused check, and changes nothing itself',
@@ -71,6 +71,10 @@ export const effectCases: readonly FenceCase[] = [
       await after((open) => fence.recordOnce(open, name, 'key', 1, 'm1'));
     },
   },
+];
+
+/** What a failure leaves behind (nothing), and effects that are recorded once. */
+export const effectCases: readonly BatchFenceCase[] = [
   {
     id: 'failed-work-leaves-nothing',
     title: "passes on the work's own error and leaves neither its writes nor its term",

@@ -1,2 +1,7 @@
-export type { FenceCase, FenceSubject } from './subject.js';
-export { fenceCases, registerFenceConformance } from './suite.js';
+export type { BatchFenceCase, BatchFenceSubject, FenceCase, FenceSubject } from './subject.js';
+export {
+  batchFenceCases,
+  fenceCases,
+  registerBatchFenceConformance,
+  registerFenceConformance,
+} from './suite.js';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { highestTerm } from '../../coordinators/index.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import type { FencingToken } from '../contract.js';
-import { freshName, outcomeOf, tokenOf } from './scenario.js';
-import type { FenceCase } from './subject.js';
+import { checked, freshName, isInteractive, outcomeOf, tokenOf } from './scenario.js';
+import type { BatchFenceCase } from './subject.js';
 
 async function assertRejects(
   attempt: Promise<unknown>,
@@ -16,11 +16,12 @@ async function assertRejects(
 }
 
 /** Bad input, and the end. */
-export const inputCases: readonly FenceCase[] = [
+export const inputCases: readonly BatchFenceCase[] = [
   {
     id: 'bad-tokens-refused',
     title: 'refuses terms, names and holders that are none, and installs nothing for them',
-    async run({ fence, transaction }) {
+    async run(subject) {
+      const { fence } = subject;
       const name = freshName('bad');
       const good = tokenOf(name, 5);
       const badTerms = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, highestTerm + 1, '6'];
@@ -41,7 +42,7 @@ export const inputCases: readonly FenceCase[] = [
           what,
         );
         await assertRejects(
-          transaction((open) => fence.check(open, bad)),
+          checked(subject, fence, bad, async () => {}),
           OptionError,
           what,
         );
@@ -52,8 +53,10 @@ export const inputCases: readonly FenceCase[] = [
   {
     id: 'bad-effects-refused',
     title: 'refuses scopes, keys, numbers and ids that are none',
-    async run({ fence, transaction }) {
+    async run(subject) {
+      const { fence } = subject;
       const scope = freshName('bad');
+      const token = tokenOf(scope, 5);
       const bad: [string, string, number, string][] = [
         ['', 'key', 1, 'id'],
         [scope, '', 1, 'id'],
@@ -69,7 +72,9 @@ export const inputCases: readonly FenceCase[] = [
         [scope, 'key', 1, undefined as never],
       ];
       for (const effect of bad) {
-        const attempt = transaction((open) => fence.recordOnce(open, ...effect));
+        const attempt = isInteractive(subject)
+          ? subject.transaction((open) => fence.recordOnce(open, ...effect))
+          : fence.transaction(token, (open) => fence.recordOnce(open, ...effect));
         await assertRejects(attempt, OptionError, `effect ${String(effect).slice(0, 60)}`);
       }
     },
@@ -91,7 +96,8 @@ export const inputCases: readonly FenceCase[] = [
   {
     id: 'close-is-final',
     title: 'refuses everything after close, which may be called twice, and spares other handles',
-    async run({ fence, other, transaction }) {
+    async run(subject) {
+      const { fence, other } = subject;
       const name = freshName('closed');
       const token = tokenOf(name, 5);
       await fence.claim(token);
@@ -104,13 +110,12 @@ export const inputCases: readonly FenceCase[] = [
         'transaction',
       );
       await assertRejects(fence.installedTerm(name), ClosedError, 'installedTerm');
-      await assertRejects(
-        transaction((open) => fence.check(open, token)),
-        ClosedError,
-        'check',
-      );
-      const record = transaction((open) => fence.recordOnce(open, name, 'key', 1, 'id'));
-      await assertRejects(record, ClosedError, 'recordOnce');
+      if (isInteractive(subject)) {
+        const check = checked(subject, fence, token, async () => {});
+        await assertRejects(check, ClosedError, 'check');
+        const record = subject.transaction((open) => fence.recordOnce(open, name, 'key', 1, 'id'));
+        await assertRejects(record, ClosedError, 'recordOnce');
+      }
       assert.equal(await other.installedTerm(name), 5);
     },
   },

@@ -11,25 +11,25 @@ import {
   succeeded,
   tokenOf,
 } from './scenario.js';
-import type { FenceCase, FenceSubject } from './subject.js';
+import type { BatchFenceCase, BatchFenceSubject, FenceCase, FenceSubject } from './subject.js';
 
-type OpenWrite<Transaction> = (
-  subject: FenceSubject<Transaction>,
-  token: FencingToken,
-  gate: Gate,
-) => Promise<void>;
+type OpenWrite<Subject> = (subject: Subject, token: FencingToken, gate: Gate) => Promise<void>;
 
 /** For what must not wait at all, on the slowest machine. */
 const patienceMs = 5000;
 
 /** A transaction that has checked and written, and then hangs before its commit. */
-const throughFence: OpenWrite<unknown> = async ({ fence, write }, token, gate) =>
+const throughFence: OpenWrite<BatchFenceSubject<unknown>> = async ({ fence, write }, token, gate) =>
   await fence.transaction(token, async (open) => {
     await write(open, token.name, 'predecessor');
     await gate.pass();
   });
 
-const throughCheck: OpenWrite<unknown> = async ({ fence, transaction, write }, token, gate) =>
+const throughCheck: OpenWrite<FenceSubject<unknown>> = async (
+  { fence, transaction, write },
+  token,
+  gate,
+) =>
   await transaction(async (open) => {
     await fence.check(open, token);
     await write(open, token.name, 'predecessor');
@@ -37,7 +37,7 @@ const throughCheck: OpenWrite<unknown> = async ({ fence, transaction, write }, t
   });
 
 /** The same, but nothing written yet: a check that is forgotten before the first write shows here. */
-const writesLate: OpenWrite<unknown> = async ({ fence, write }, token, gate) =>
+const writesLate: OpenWrite<BatchFenceSubject<unknown>> = async ({ fence, write }, token, gate) =>
   await fence.transaction(token, async (open) => {
     await gate.pass();
     await write(open, token.name, 'predecessor');
@@ -47,9 +47,9 @@ const writesLate: OpenWrite<unknown> = async ({ fence, write }, token, gate) =>
  * The predecessor's write and the successor's take-over race. Either the write commits first and the successor, once
  * its take-over has resolved, sees it; or it is refused, and never shows.
  */
-async function raceTakeover<Transaction>(
-  subject: FenceSubject<Transaction>,
-  openWrite: OpenWrite<Transaction>,
+async function raceTakeover<Subject extends BatchFenceSubject<unknown>>(
+  subject: Subject,
+  openWrite: OpenWrite<Subject>,
   takeOver: (successor: FencingToken) => Promise<unknown>,
 ): Promise<void> {
   const name = freshName('race');
@@ -80,7 +80,7 @@ async function raceTakeover<Transaction>(
 }
 
 /** Everything that happens between the check and the commit. */
-export const raceCases: readonly FenceCase[] = [
+export const raceCases: readonly BatchFenceCase[] = [
   {
     id: 'claim-before-read',
     title: 'lets a claim and an open write of the predecessor happen in one order only',
@@ -90,11 +90,6 @@ export const raceCases: readonly FenceCase[] = [
     id: 'claim-before-late-write',
     title: 'covers a write that the predecessor begins after the claim was made',
     run: (subject) => raceTakeover(subject, writesLate, (token) => subject.other.claim(token)),
-  },
-  {
-    id: 'check-is-atomic-with-effect',
-    title: "keeps a check valid until the user's own transaction commits",
-    run: (subject) => raceTakeover(subject, throughCheck, (token) => subject.other.claim(token)),
   },
   {
     id: 'higher-write-races-open-write',
@@ -179,9 +174,18 @@ export const raceCases: readonly FenceCase[] = [
   },
 ];
 
+/** Between the check of a transaction of the user's own and its commit. */
+export const checkedRaceCases: readonly FenceCase[] = [
+  {
+    id: 'check-is-atomic-with-effect',
+    title: "keeps a check valid until the user's own transaction commits",
+    run: (subject) => raceTakeover(subject, throughCheck, (token) => subject.other.claim(token)),
+  },
+];
+
 /** A few attempts at once, with terms around the installed one. Returns the term installed afterwards. */
 async function randomRound<Transaction>(
-  subject: FenceSubject<Transaction>,
+  subject: BatchFenceSubject<Transaction>,
   name: string,
   runtime: VirtualRuntime,
   installedBefore: number,

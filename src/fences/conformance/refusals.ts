@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { FencingToken } from '../contract.js';
-import { assertStale, freshName, tokenOf } from './scenario.js';
-import type { FenceCase } from './subject.js';
+import { assertStale, checked, freshName, tokenOf } from './scenario.js';
+import type { BatchFenceCase } from './subject.js';
 
 /** A token that writes down what it is told. */
 function listeningToken(name: string, term: number): FencingToken & { readonly told: number[] } {
@@ -10,11 +10,12 @@ function listeningToken(name: string, term: number): FencingToken & { readonly t
 }
 
 /** What a refusal means to the token that was refused. */
-export const refusalCases: readonly FenceCase[] = [
+export const refusalCases: readonly BatchFenceCase[] = [
   {
     id: 'refusal-ends-the-token',
     title: 'tells a token that it is refused, and by which term, so that a lease ends at once',
-    async run({ fence, other, transaction }) {
+    async run(subject) {
+      const { fence, other } = subject;
       const name = freshName('ended');
       const owner = listeningToken(name, 6);
       const stale = listeningToken(name, 5);
@@ -22,7 +23,7 @@ export const refusalCases: readonly FenceCase[] = [
       const attempts = {
         claim: () => fence.claim(stale),
         transaction: () => other.transaction(stale, async () => {}),
-        check: () => transaction((open) => fence.check(open, stale)),
+        check: () => checked(subject, fence, stale, async () => {}),
       };
       for (const [step, attempt] of Object.entries(attempts)) {
         stale.told.length = 0;

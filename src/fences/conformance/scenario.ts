@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { Holder } from '../../coordinators/index.js';
 import { StaleTermError } from '../../errors/index.js';
 import { realRuntime, sleep } from '../../time/index.js';
-import type { FencingToken } from '../contract.js';
+import type { Fence, FencingToken, TransactionFence } from '../contract.js';
+import type { BatchFenceSubject, FenceSubject } from './subject.js';
 
 /** A name that no other case uses, so that cases may share a resource. */
 export function freshName(stem: string): string {
@@ -12,6 +13,31 @@ export function freshName(stem: string): string {
 /** A token of a holder that is nobody else: a new nonce each time, even for the same id. */
 export function tokenOf(name: string, term: number, id = 'worker'): FencingToken {
   return { name, term, holder: Holder.create(id, realRuntime) };
+}
+
+export function isInteractive<Transaction>(
+  subject: BatchFenceSubject<Transaction>,
+): subject is FenceSubject<Transaction> {
+  return 'transaction' in subject;
+}
+
+/**
+ * Runs `work` in a transaction of the user's own that begins with a check, where the fence can check one; else in a batch of
+ * the fence.
+ *
+ * @param handle one of the subject's.
+ */
+export async function checked<Transaction, Result>(
+  subject: BatchFenceSubject<Transaction>,
+  handle: Fence<Transaction>,
+  token: FencingToken,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  if (!isInteractive(subject)) return await handle.transaction(token, work);
+  return await subject.transaction(async (open) => {
+    await (handle as TransactionFence<Transaction>).check(open, token);
+    return await work(open);
+  });
 }
 
 /** Asserts that `attempt` rejects as stale and names both terms. */

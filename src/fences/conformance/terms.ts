@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { Holder, highestTerm } from '../../coordinators/index.js';
-import { assertStale, freshName, outcomeOf, succeeded, tokenOf } from './scenario.js';
-import type { FenceCase } from './subject.js';
+import {
+  assertStale,
+  checked,
+  freshName,
+  isInteractive,
+  outcomeOf,
+  succeeded,
+  tokenOf,
+} from './scenario.js';
+import type { BatchFenceCase, FenceCase } from './subject.js';
 
 /** Which term passes, which installs, and which is refused. */
-export const termCases: readonly FenceCase[] = [
+export const termCases: readonly BatchFenceCase[] = [
   {
     id: 'lower-term-refused',
     title: 'refuses a lower term everywhere, and the refused work never runs',
-    async run({ fence, other, transaction, write, read }) {
+    async run(subject) {
+      const { fence, other, write, read } = subject;
       const name = freshName('lower');
       await fence.claim(tokenOf(name, 5));
       const stale = tokenOf(name, 4);
@@ -17,12 +26,10 @@ export const termCases: readonly FenceCase[] = [
         ran = true;
       };
       await assertStale(other.transaction(stale, work), 4, 5);
-      assert.equal(ran, false, 'work of a refused token ran');
+      // A batch is checked when it is executed, and may be before.
+      if (isInteractive(subject)) assert.equal(ran, false, 'work of a refused token ran');
       await assertStale(other.claim(stale), 4, 5);
-      const own = transaction(async (open) => {
-        await other.check(open, stale);
-        await write(open, name, 'stale');
-      });
+      const own = checked(subject, other, stale, (open) => write(open, name, 'stale'));
       await assertStale(own, 4, 5);
       assert.equal(await read(name), undefined);
       assert.equal(await fence.installedTerm(name), 5);
@@ -31,7 +38,8 @@ export const termCases: readonly FenceCase[] = [
   {
     id: 'equal-term-of-another-incarnation-refused',
     title: 'refuses the installed term from another incarnation, even of the same id',
-    async run({ fence, other, transaction, write, read }) {
+    async run(subject) {
+      const { fence, other, write, read } = subject;
       const name = freshName('equal');
       await fence.claim(tokenOf(name, 5, 'worker'));
       const twin = tokenOf(name, 5, 'worker');
@@ -42,7 +50,7 @@ export const termCases: readonly FenceCase[] = [
         5,
       );
       await assertStale(
-        transaction((open) => other.check(open, twin)),
+        checked(subject, other, twin, async () => {}),
         5,
         5,
       );
@@ -52,7 +60,8 @@ export const termCases: readonly FenceCase[] = [
   {
     id: 'equal-term-of-the-holder-passes',
     title: 'lets the holder of the installed term write any number of times, from any process',
-    async run({ fence, other, transaction, write, read }) {
+    async run(subject) {
+      const { fence, other, write, read } = subject;
       const name = freshName('same');
       const token = tokenOf(name, 5);
       await fence.claim(token);
@@ -60,10 +69,7 @@ export const termCases: readonly FenceCase[] = [
       const copy = { ...token, holder: Holder.parse(token.holder.wire) ?? token.holder };
       await fence.transaction(token, (open) => write(open, name, 'first'));
       await other.transaction(copy, (open) => write(open, name, 'second'));
-      await transaction(async (open) => {
-        await other.check(open, copy);
-        await write(open, name, 'third');
-      });
+      await checked(subject, other, copy, (open) => write(open, name, 'third'));
       assert.equal(await read(name), 'third');
     },
   },
@@ -100,13 +106,14 @@ export const termCases: readonly FenceCase[] = [
   {
     id: 'higher-term-installs',
     title: 'installs a higher term with the first write that carries it, without a claim',
-    async run({ fence, other, transaction, write }) {
+    async run(subject) {
+      const { fence, other, write } = subject;
       const name = freshName('higher');
       assert.equal(await fence.installedTerm(name), undefined);
       const first = tokenOf(name, 5);
       await fence.transaction(first, (open) => write(open, name, 'five'));
       assert.equal(await other.installedTerm(name), 5);
-      await transaction((open) => other.check(open, tokenOf(name, 900)));
+      await checked(subject, other, tokenOf(name, 900), async () => {});
       assert.equal(await fence.installedTerm(name), 900);
       await assertStale(fence.claim(first), 5, 900);
     },
@@ -137,6 +144,10 @@ export const termCases: readonly FenceCase[] = [
       }
     },
   },
+];
+
+/** Which term passes a check of the user's own transaction. */
+export const checkedTermCases: readonly FenceCase[] = [
   {
     id: 'two-names-one-transaction',
     title: 'guards one transaction by two names, and refuses it if either is stale',

@@ -1,0 +1,272 @@
+import { validateName } from '../../coordinators/index.js';
+import { RedisKeys, RedisWrites } from '../../coordinators/redis/index.js';
+import {
+  type DuplicableRedisClient,
+  type RedisConnectionEvents,
+  RedisSession,
+  slotOf,
+} from '../../drivers/redis/index.js';
+import { requireInstance } from '../../errors/checks.js';
+import {
+  OptionError,
+  OutcomeUnknownError,
+  RecordCorruptError,
+  StoreRefusedError,
+} from '../../errors/index.js';
+import type { EventSource, Unsubscribe } from '../../events/index.js';
+import { type EndReason, LeaseEndedError } from '../../leases/index.js';
+import { runBatches } from '../batch.js';
+import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import { refusalOf } from '../refusal.js';
+import {
+  type Candidate,
+  type Effect,
+  validateEffect,
+  validateToken,
+  validateWork,
+} from '../rule.js';
+import { RedisBatch } from './batch.js';
+import { batchCall } from './call.js';
+import { FenceKeys } from './keys.js';
+import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
+import { batchScript, effectScript, leasedBatchScript, termScript } from './scripts.js';
+
+/** A fence around what is written to one Redis. See {@link redisFence}. */
+export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnectionEvents> {
+  /**
+   * With its braces: on a cluster, every key that is written through the fence begins with it.
+   */
+  readonly hashTag: string;
+}
+
+/**
+ * A fence in Redis (7.0 or later): `transaction` collects commands, and one script checks the term and executes them, or
+ * none of them.
+ *
+ * Redis takes nothing back: a command that fails inside the script leaves those before it executed, and the call rejects
+ * with {@link OutcomeUnknownError}. Types of keys, memory and the right to write are looked at before the first.
+ *
+ * Terms are kept as the server keeps its data. A fence that has seen a name installed, and finds it gone, refuses the next
+ * write of it (`StoreRefusedError` with `FENCE_LOST`) until it is claimed anew; one that begins then cannot know.
+ *
+ * @param urlOrClient as for `redisCoordinator`. Of a client only the options are used.
+ * @throws {OptionError} if the URL, the client or an option cannot be used. Nothing is connected yet; a server that may evict
+ * keys is refused with `StoreMisconfiguredError` at the first call.
+ */
+export function redisFence(
+  urlOrClient: string | URL | DuplicableRedisClient,
+  options: RedisFenceOptions = {},
+): RedisFence {
+  return new FenceInRedis(urlOrClient, options, resolveOptions(options));
+}
+
+const what = 'the Redis fence';
+/** The `storeCode` of a write to a name whose term is gone. */
+const lostCode = 'FENCE_LOST';
+const rememberedCount = 65_536;
+
+class FenceInRedis implements RedisFence {
+  readonly promises: FencePromises = {
+    resource: 'redis',
+    atomicWithEffect: true,
+    durability: 'process',
+    writersOfOneTerm: 'concurrent',
+    limits:
+      'Nothing is rolled back: a command that fails inside the batch leaves those before it executed, and the outcome counts as unknown. Terms and effects survive a restart or a failover as far as the server keeps its data through it.',
+  };
+  readonly #options: ResolvedOptions;
+  readonly #session: RedisSession;
+  readonly #writes: RedisWrites;
+  readonly #keys: FenceKeys;
+  readonly #leases: RedisKeys | undefined;
+  /** Which fence a batch belongs to. */
+  readonly #batches = new WeakSet<RedisBatch>();
+  /** Names that this fence has seen installed. */
+  readonly #installed = new Set<string>();
+
+  constructor(
+    urlOrClient: string | URL | DuplicableRedisClient,
+    given: RedisFenceOptions,
+    options: ResolvedOptions,
+  ) {
+    const { namespace, hashTag, leases, confirmation, runtime } = options;
+    this.#options = options;
+    this.#keys = new FenceKeys(hashTag, namespace);
+    this.#leases = leases === undefined ? undefined : new RedisKeys(leases);
+    const slotKey = this.hashTag;
+    this.#session = new RedisSession(what, urlOrClient, { ...given, runtime, slotKey });
+    this.#writes = new RedisWrites(this.#session, confirmation);
+    if (this.#leases !== undefined && !this.#isInSlot(this.#leases.term)) {
+      const remedy = 'on a cluster, leave it out, or give the leases to a server of their own';
+      throw new OptionError('hashTag', hashTag, 'is not in the slot of the leases', remedy);
+    }
+  }
+
+  get hashTag(): string {
+    return this.#keys.hashTag;
+  }
+
+  on<Name extends keyof RedisConnectionEvents>(
+    name: Name,
+    listener: (event: RedisConnectionEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#session.on(name, listener);
+  }
+
+  async claim(token: FencingToken): Promise<void> {
+    const candidate = this.#accept(token);
+    await this.#execute(`the claim of "${candidate.name}"`, candidate, undefined);
+  }
+
+  async transaction<Result>(
+    token: FencingToken,
+    work: (batch: RedisBatch) => Promise<Result>,
+  ): Promise<Result> {
+    const candidate = this.#accept(token);
+    validateWork(work);
+    const title = `the batch under "${candidate.name}"`;
+    return await runBatches(
+      title,
+      async () => this.#open(),
+      work,
+      (batch) => this.#execute(title, candidate, batch),
+    );
+  }
+
+  async recordOnce(
+    batch: RedisBatch,
+    scope: string,
+    key: string,
+    seq: number,
+    id: string,
+  ): Promise<boolean> {
+    requireInstance('batch', batch, RedisBatch);
+    if (!this.#batches.has(batch)) {
+      const remedy = 'pass the one that fence.transaction hands to its work';
+      throw new OptionError('batch', 'of another fence', 'is not one of this fence', remedy);
+    }
+    const check = () => {
+      this.#session.throwIfClosed();
+      validateEffect(scope, key, seq, id);
+      return { scope, key, seq, id };
+    };
+    return await batch.recordOnce(check, (effect) => this.#recordedId(effect));
+  }
+
+  async installedTerm(name: string): Promise<number | undefined> {
+    this.#session.throwIfClosed();
+    validateName(name);
+    const term = await this.#read(termScript, this.#keys.term(name));
+    if (term === 'corrupt') throw corrupt(this.#keys.term(name));
+    return term === undefined ? undefined : Number(term);
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close();
+  }
+
+  #open(): RedisBatch {
+    const batch = new RedisBatch((keys) => this.#checkKeys(keys));
+    this.#batches.add(batch);
+    return batch;
+  }
+
+  async #recordedId(effect: Effect): Promise<string | undefined> {
+    const id = await this.#read(effectScript, this.#keys.effect(effect));
+    if (Array.isArray(id)) throw corrupt(this.#keys.effect(effect));
+    return id === undefined ? undefined : String(id);
+  }
+
+  async #read(script: typeof termScript, key: string): Promise<unknown> {
+    const { timeoutMs } = this.#options;
+    return (await this.#session.connection.run(script, [key], [], timeoutMs)) ?? undefined;
+  }
+
+  /** @returns `false`: an effect was recorded meanwhile, and nothing was executed. */
+  async #execute(
+    title: string,
+    candidate: Candidate,
+    batch: RedisBatch | undefined,
+  ): Promise<boolean> {
+    this.#session.throwIfClosed();
+    const { name, term } = candidate;
+    const { effectLifeMs, timeoutMs } = this.#options;
+    const leases = this.#leases;
+    // A claim says that its owner begins, and reads what there is now.
+    const mustBeInstalled = batch !== undefined && this.#installed.has(name);
+    const { keys, args } = batchCall(this.#keys, {
+      ...{ candidate, batch, mustBeInstalled, effectLifeMs, leases },
+    });
+    const script = leases === undefined ? batchScript : leasedBatchScript;
+    const { value, shortfall } = await this.#writes.write(script, keys, args, timeoutMs);
+    const [verdict, detail] = value as [string, unknown];
+    switch (verdict) {
+      case 'done': {
+        this.#remember(name);
+        const missing = await shortfall;
+        if (missing !== undefined) throw notConfirmed(title, missing);
+        batch?.answer(detail as unknown[]);
+        return true;
+      }
+      case 'changed':
+        return false;
+      case 'stale':
+        throw refusalOf(candidate, { term: Number(detail), holderDigest: '' });
+      case 'ended':
+        throw new LeaseEndedError(name, term, detail as EndReason);
+      case 'lost':
+        throw new StoreRefusedError(
+          lostCode,
+          `${title} was refused: the term of "${name}" was installed and is gone, so the server has lost data, and an earlier owner may have written since. Claim it, and read again what you know.`,
+        );
+      case 'type':
+        throw new StoreRefusedError(
+          'WRONGTYPE',
+          `${title} was refused: what stands under "${keys[Number(detail) - 1]}" is not of the type that its first command there needs; nothing was executed.`,
+        );
+      default:
+        throw corrupt(this.#keys.term(name));
+    }
+  }
+
+  #remember(name: string): void {
+    if (this.#installed.size >= rememberedCount) this.#installed.clear();
+    this.#installed.add(name);
+  }
+
+  #checkKeys(keys: readonly string[]): void {
+    const own = keys.filter((key) => this.#keys.isOwn(key));
+    if (own.length > 0) {
+      const remedy = 'choose other keys';
+      throw new OptionError('key', own.join(', '), "is one of the fence's own", remedy);
+    }
+    const elsewhere = keys.filter((key) => !this.#isInSlot(key));
+    if (elsewhere.length === 0) return;
+    throw new OptionError(
+      'key',
+      elsewhere.join(', '),
+      'is in another slot of the cluster than the fence, so one step cannot write it',
+      `begin it with ${this.hashTag}, or choose the hashTag of the fence to fit`,
+    );
+  }
+
+  /** There are slots on a cluster only. */
+  #isInSlot(key: string): boolean {
+    return this.#session.topology !== 'cluster' || slotOf(key) === slotOf(this.hashTag);
+  }
+
+  #accept(token: FencingToken): Candidate {
+    this.#session.throwIfClosed();
+    return validateToken(token);
+  }
+}
+
+function corrupt(key: string): RecordCorruptError {
+  return new RecordCorruptError(`what stands under "${key}" is none of the fence's.`);
+}
+
+function notConfirmed(title: string, missing: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${title} was executed, but a failover may forget it: ${missing}. Look at what is there before you try again.`,
+  );
+}

@@ -1,0 +1,129 @@
+import { records } from '../../coordinators/redis/index.js';
+import { defineScript, executedInPart, foreign } from '../../drivers/redis/index.js';
+
+/**
+ * Lua: the rule of every fence. Terms are decimal texts without leading zeros, and compared as such, so that no number is
+ * rounded: the longer one is higher.
+ */
+const rule = `
+local function isHigher(one, other)
+  if #one ~= #other then return #one > #other end
+  return one > other
+end
+
+-- What is installed under a key: nothing, a term and a digest, or 'corrupt'.
+local function installedIn(key)
+  local text = pcall('GET', key)
+  if isForeign(text) then return 'corrupt' end
+  if not text then return nil end
+  local term, digest = string.match(text, '^1|([1-9]%d*)|(%x+)$')
+  if not term then return 'corrupt' end
+  return term, digest
+end`;
+
+/**
+ * Lua: why the lease under a key is not the caller's, as a reason of its end; nothing if it is. The records are the
+ * coordinator's.
+ */
+const lease = `
+local function endOf(key, owner)
+  local record = look(key)
+  if not record or record.state == 'over' or record.state == 'lock-delay' then return 'vanished' end
+  if record.state ~= 'held' or record.term .. '|' .. record.holder ~= owner then return 'superseded' end
+  if record.kind == 'X' then return 'revoked' end
+end`;
+
+/**
+ * Checks the token, and executes the queued commands if it passes.
+ *
+ * - KEYS: the fence's; with leases, the lease's; e effects; then those of the commands.
+ * - ARGV: term; digest; \`1\` if a term must be installed already; the owner of the lease, \`<term>|<holder>\`; ms for which
+ *   effects are kept (empty: for ever); e; their e ids; t, and t times: number of a key (of KEYS) and the type that it must
+ *   have, or not be there; then for each command how many words it has, and these.
+ * - Returns \`done\` and the replies | \`stale\`, installed term | \`lost\` | \`ended\`, reason | \`changed\` | \`type\`, number of
+ *   the key | \`corrupt\`.
+ * - Keeps true: the installed term never falls; all but \`done\` has changed nothing. A command that fails after others were
+ *   executed ends the script with an error that says so: nothing takes back what a script has written.
+ */
+function batchBody(withLeases: boolean): string {
+  return `${withLeases ? records : foreign}
+${rule}
+${withLeases ? lease : ''}
+local term, digest = ARGV[2], ARGV[3]
+local installed, by = installedIn(KEYS[1])
+if installed == 'corrupt' then return { 'corrupt' } end
+local isNew = not installed or isHigher(term, installed)
+if not isNew and (installed ~= term or by ~= digest) then return { 'stale', installed } end
+if not installed and ARGV[4] == '1' then return { 'lost' } end
+${withLeases ? `local reason = endOf(KEYS[2], ARGV[5])\nif reason then return { 'ended', reason } end` : ''}
+
+local effectCount = tonumber(ARGV[7])
+local firstEffect = ${withLeases ? 2 : 1}
+for i = 1, effectCount do
+  if call('EXISTS', KEYS[firstEffect + i]) == 1 then return { 'changed' } end
+end
+local at = 8 + effectCount
+local firstCommand = at + 1 + 2 * tonumber(ARGV[at])
+for i = at + 1, firstCommand - 1, 2 do
+  local is = call('TYPE', KEYS[tonumber(ARGV[i])]).ok
+  if is ~= 'none' and is ~= ARGV[i + 1] then return { 'type', ARGV[i] } end
+end
+
+local isAnyWritten = false
+local function write(...)
+  local reply = pcall(...)
+  if type(reply) == 'table' and reply.err then
+    if isAnyWritten then error({ err = '${executedInPart} ' .. reply.err }) end
+    error(reply)
+  end
+  return reply
+end
+
+-- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica.
+write('SETRANGE', KEYS[1], 0, '')
+local replies = {}
+while firstCommand <= #ARGV do
+  local last = firstCommand + tonumber(ARGV[firstCommand])
+  replies[#replies + 1] = write(unpack(ARGV, firstCommand + 1, last))
+  isAnyWritten = true
+  firstCommand = last + 1
+end
+if isNew then
+  write('SET', KEYS[1], '1|' .. term .. '|' .. digest)
+  isAnyWritten = true
+end
+for i = 1, effectCount do
+  if ARGV[6] == '' then
+    write('SET', KEYS[firstEffect + i], ARGV[7 + i])
+  else
+    write('SET', KEYS[firstEffect + i], ARGV[7 + i], 'PX', ARGV[6])
+  end
+  isAnyWritten = true
+end
+return { 'done', replies }
+`;
+}
+
+export const batchScript = defineScript('the fenced batch', batchBody(false));
+
+/** The same, where the leases are on this server. */
+export const leasedBatchScript = defineScript('the fenced batch', batchBody(true));
+
+/** KEYS: a fence's. Returns the installed term, nothing, or `corrupt`. */
+export const termScript = defineScript(
+  'the reading of the installed term',
+  `${foreign}
+${rule}
+return (installedIn(KEYS[1]))
+`,
+);
+
+/** KEYS: an effect's. Returns the recorded id, nothing, or `{ 'corrupt' }`. */
+export const effectScript = defineScript(
+  'the reading of a recorded effect',
+  `${foreign}
+local id = pcall('GET', KEYS[1])
+if isForeign(id) then return { 'corrupt' } end
+return id
+`,
+);
