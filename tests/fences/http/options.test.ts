@@ -29,7 +29,8 @@ describe('the options of an HTTP fence', () => {
     ['runtime', { fence, resource: 'ledger', runtime: {} }],
   ] as [string, never][])('are refused when the fence is made: %s', (option, options) => {
     const node = (given: never) => nodeFence(given, () => {});
-    for (const make of [expressFence, fastifyFence, honoFence, node])
+    const makers: ((given: never) => unknown)[] = [expressFence, fastifyFence, honoFence, node];
+    for (const make of makers)
       expect(() => make(options)).toThrow(expect.objectContaining({ option }));
   });
 });
