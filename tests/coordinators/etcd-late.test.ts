@@ -83,6 +83,31 @@ describe.concurrent('etcd: what comes late', () => {
     expect((await ann.held('observed')).term).toBe(term);
   });
 
+  it('a name that is given back before the first look of who has just entered calls it all the same', async () => {
+    const stand = await stage();
+    const { ann, bob } = stand;
+    const term = await bob.take('left-early', { ttlMs: 20_000 });
+    const { reached, go, called } = await enteredBeforeLook(stand, 'left-early');
+    await reached.opened;
+    await bob.release('left-early', term);
+    go.open();
+    await called;
+    expect((await ann.acquire('left-early')).outcome).toBe('granted');
+  });
+
+  it('so does one that was free at its entry, if it was kept out meanwhile', async () => {
+    const stand = await stage();
+    const { ann, bob } = stand;
+    const { reached, go, called } = await enteredBeforeLook(stand, 'free-early');
+    await reached.opened;
+    const term = await bob.take('free-early', { ttlMs: 20_000 });
+    expect((await ann.acquire('free-early')).outcome).toBe('held');
+    await bob.release('free-early', term);
+    go.open();
+    await called;
+    expect((await ann.acquire('free-early')).outcome).toBe('granted');
+  });
+
   it('a renewal extends the store lease anew: one that was sent before it may be executed already', async () => {
     const { gateway, ann, bob } = await stage();
     const ttlMs = 3_000;
@@ -317,4 +342,26 @@ async function lateAcquisition(gateway: Gateway, { client, holder }: Actor, name
   await expect(client.acquire([request], { timeoutMs: 500 })).rejects.toThrow(OutcomeUnknownError);
   await hold;
   return { attempt, arrive };
+}
+
+/** Ann has entered; the look that follows is on its way until `go`. */
+async function enteredBeforeLook(
+  { gateway, ann }: Awaited<ReturnType<typeof stage>>,
+  name: string,
+) {
+  const [reached, go, call] = [new Gate(), new Gate(), new Gate()];
+  let isEntered = false;
+  gateway.beforeRequest = ({ path }) => {
+    if (!isEntered || path !== '/v3/kv/txn') return undefined;
+    gateway.beforeRequest = () => undefined;
+    reached.open();
+    return go.opened;
+  };
+  gateway.afterRequest = ({ body }) => {
+    if (/request_put/.test(body)) isEntered = true;
+  };
+  ann.client.onCalled(ann.holder, () => call.open());
+  await ann.enroll(name, 20_000);
+  const tooLate = go.opened.then(() => pause(5_000)).then(() => expect.fail('nobody was called'));
+  return { reached, go, called: Promise.race([call.opened, tooLate]) };
 }

@@ -24,6 +24,10 @@ interface Wait {
   readonly holder: Holder;
   position: number | undefined;
   outlook: Outlook | undefined;
+  /** Somebody was in its way, or something has happened since: if a look finds it free, that is news. */
+  isDue: boolean;
+  /** It was free at the last look, and nobody was told, since its answer said so. */
+  wasFree: boolean;
 }
 
 const groupParts = ['held', 'after', 'suspended'] as const;
@@ -43,7 +47,7 @@ export class Waking {
   readonly #groups = new Set<{ readonly group: string; readonly wake: Wake }>();
   readonly #listeners = new Set<{ readonly holder: Holder; readonly called: Called }>();
   readonly #waits = new Map<string, Wait>();
-  /** Names that are being looked at, and whether something happened to them meanwhile. */
+  /** Names that are being looked at, and whether they are to be looked at again. */
   readonly #looking = new Map<string, boolean>();
   /** Names at which a look has failed. */
   readonly #unseen = new Set<string>();
@@ -79,17 +83,29 @@ export class Waking {
         this.#waits.delete(idOf(name, holder));
         continue;
       }
-      const { position } = result;
+      const { position, current } = result;
       const before = this.#waits.get(idOf(name, holder));
       const isClear = before?.outlook !== undefined && before.position === position;
-      const wait = before ?? { name, holder, position, outlook: undefined };
+      const wait: Wait = before ?? {
+        ...{ name, holder, position, outlook: undefined },
+        ...{ isDue: false, wasFree: false },
+      };
       wait.position = position;
+      wait.isDue ||= current !== undefined;
       this.#waits.set(idOf(name, holder), wait);
       // A leader of another program has a key of its own to watch.
       if (!isClear || wait.outlook?.isForeign) unclear.add(name);
     }
     for (const name of unclear) this.#reconsider(name, false);
     this.#follower.changed();
+  }
+
+  /** This holder has tried to acquire the name, and somebody was in its way. */
+  keptOut(name: string, holder: Holder): void {
+    const wait = this.#waits.get(idOf(name, holder));
+    if (wait === undefined || !(wait.wasFree || this.#looking.has(name))) return;
+    wait.isDue = true;
+    this.#reconsider(name, false);
   }
 
   withdrawn(requests: readonly WithdrawRequest[]): void {
@@ -117,9 +133,9 @@ export class Waking {
   }
 
   /** Waits that nobody listened for were not looked at. */
-  #lookAtAll(mayCall: boolean): void {
+  #lookAtAll(isNews: boolean): void {
     for (const { name, outlook } of this.#waits.values())
-      if (outlook === undefined) this.#reconsider(name, mayCall);
+      if (outlook === undefined) this.#reconsider(name, isNews);
   }
 
   #isListenedFor({ holder }: Wait): boolean {
@@ -167,17 +183,21 @@ export class Waking {
     for (const { group, wake } of [...this.#groups]) if (group === nameGroup) wake(name);
   }
 
-  /** Looks at the name: what is to be watched from now on, and if something happened, who is called. */
-  #reconsider(name: string, mayCall: boolean): void {
-    const isWanted = [...this.#waits.values()].some(
-      (wait) => wait.name === name && this.#isListenedFor(wait),
-    );
+  #waitsFor(name: string): Wait[] {
+    return [...this.#waits.values()].filter((wait) => wait.name === name);
+  }
+
+  /** Looks at the name: what is to be watched from now on, and who is called to whom it is news. */
+  #reconsider(name: string, isNews: boolean): void {
+    const waits = this.#waitsFor(name);
+    if (isNews) for (const wait of waits) wait.isDue = true;
+    const isWanted = waits.some((wait) => this.#isListenedFor(wait));
     if (!isWanted || this.#isClosed) {
       this.#unseen.delete(name);
       return;
     }
     const isLooking = this.#looking.has(name);
-    this.#looking.set(name, (this.#looking.get(name) ?? false) || mayCall);
+    this.#looking.set(name, isLooking);
     if (isLooking) return;
     this.#reconsiderNow(name).catch(() => {
       this.#looking.delete(name);
@@ -201,24 +221,27 @@ export class Waking {
 
   async #reconsiderNow(name: string): Promise<void> {
     for (;;) {
-      const mayCall = this.#looking.get(name) ?? false;
       this.#looking.set(name, false);
       const view = await this.#look([name], lookMs);
       if (this.#isClosed) return;
       const wasUnseen = this.#unseen.delete(name);
-      const waits = [...this.#waits.values()].filter((wait) => wait.name === name);
+      const isLast = this.#looking.get(name) !== true;
+      const waits = this.#waitsFor(name);
       const calls: CallTo[] = [];
       for (const wait of waits) {
         const { outlook, call } = judge(view, name, wait.holder, this.#keys);
         wait.outlook = outlook;
-        if (call !== undefined) calls.push(call);
+        wait.wasFree = call !== undefined;
+        if (call !== undefined && wait.isDue) calls.push(call);
+        // Who has entered during this look is not in what it has seen.
+        if (call !== undefined || isLast) wait.isDue = false;
       }
       this.#follower.hearFrom(view.revision);
-      if (mayCall) for (const call of calls) this.#call(call);
+      for (const call of calls) this.#call(call);
       if (wasUnseen)
         for (const { holder } of waits)
           this.#call({ holder, call: { name: undefined, position: 0 } });
-      if (this.#looking.get(name) !== true) break;
+      if (isLast && this.#looking.get(name) !== true) break;
     }
     this.#looking.delete(name);
   }
