@@ -1,9 +1,12 @@
 export { listen, ring } from './bell.js';
-export type { SqliteLibrary, SqliteRow, SqliteValue } from './client.js';
+export { loadSqlite, type SqliteLibrary, type SqliteRow, type SqliteValue } from './client.js';
 export { kernelClockKind, type SqliteClock } from './clock.js';
+export { isBusyCode, type SqlitePhase, sqliteError } from './errors.js';
+export { type FileIdentity, identifyFile, isSameFile, prepareFile } from './file.js';
 export type { StatFileSystem } from './file-systems.js';
 export type { SqliteEvents } from './keeper.js';
 export { sqlitePath } from './location.js';
+export { findLockHolder } from './lock-holder.js';
 export type { SqliteSchema } from './schema.js';
 export { SqliteSession } from './session.js';
 export type { SqliteTransaction } from './transaction.js';

@@ -1,0 +1,65 @@
+import { OptionError, SequenceReusedError, StoreMisconfiguredError } from '../../errors/index.js';
+import { FenceConnection } from './connection.js';
+import { requireHandle, type SqliteHandle } from './handle.js';
+import { requireDurable } from './source.js';
+import { lock, spoil } from './statements.js';
+import { SqliteFenceTransaction } from './transaction.js';
+
+/**
+ * What the fence does inside a transaction: its own, or one that somebody else began on a connection of theirs. A failure
+ * there cannot be swallowed and committed.
+ */
+export class Guest {
+  readonly #connections = new WeakMap<SqliteHandle, FenceConnection>();
+
+  /**
+   * Runs `step` with the write lock; after a failure the transaction can only be rolled back. (Not after a number that was
+   * used twice: that is an answer, and the caller may want to keep it.)
+   *
+   * @throws {OptionError} if there is no transaction.
+   */
+  run<Result>(
+    transaction: SqliteFenceTransaction | SqliteHandle,
+    what: string,
+    step: (connection: FenceConnection) => Result,
+  ): Result {
+    const connection = this.#connectionOf(transaction);
+    try {
+      if (!(transaction instanceof SqliteFenceTransaction)) requireGuardable(connection);
+      // Not prepared: a prepared statement that fails keeps some libraries from ever committing on the connection again.
+      connection.exec(lock, 'transaction', what);
+      return step(connection);
+    } catch (error) {
+      if (error instanceof SequenceReusedError) throw error;
+      if (transaction instanceof SqliteFenceTransaction) transaction.spoil(error);
+      else connection.exec(spoil, 'transaction', what);
+      throw error;
+    }
+  }
+
+  #connectionOf(transaction: SqliteFenceTransaction | SqliteHandle): FenceConnection {
+    if (transaction instanceof SqliteFenceTransaction) return transaction.connection;
+    const handle = requireHandle('transaction', transaction);
+    let connection = this.#connections.get(handle);
+    if (connection === undefined) {
+      connection = new FenceConnection(handle);
+      this.#connections.set(handle, connection);
+    }
+    if (connection.isInTransaction) return connection;
+    throw new OptionError(
+      'transaction',
+      'a database',
+      'is not inside a transaction, so that nothing would be guarded',
+      'run BEGIN IMMEDIATE on it first, or use fence.transaction',
+    );
+  }
+}
+
+/** @throws {StoreMisconfiguredError} */
+function requireGuardable(connection: FenceConnection): void {
+  if (Number(connection.pragma('foreign_keys')) !== 1)
+    throw new StoreMisconfiguredError(
+      'the database has PRAGMA foreign_keys off, without which a transaction that was refused could still be committed. Set PRAGMA foreign_keys = ON when it is opened, or use fence.transaction.',
+    );
+  requireDurable(connection.handle);
+}
