@@ -1,0 +1,186 @@
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  TenureError,
+  UnreachableError,
+} from '../../errors/index.js';
+
+/**
+ * What was going on, which decides what a lost connection means:
+ *
+ * - `connect`, `read`: nothing was asked that could change anything.
+ * - `transaction`: before its commit was sent, so the server rolls it back.
+ * - `guest`: inside a transaction of the caller's, who has yet to end it.
+ * - `commit`, `statement`: it may have been executed.
+ */
+export type MysqlPhase = 'connect' | 'read' | 'transaction' | 'guest' | 'commit' | 'statement';
+
+/**
+ * A failure of the `mysql2` client or of the server as one of tenure's errors.
+ *
+ * @param what begins the message: `the claim of "ledger"`.
+ */
+export function classifyMysqlError(error: unknown, phase: MysqlPhase, what: string): TenureError {
+  if (error instanceof TenureError) return error;
+  const cause = safeCause(error);
+  if (isTrustProblem(error)) {
+    const hint = 'the connection could not be secured; check the ssl part of the URL or the pool';
+    return new StoreMisconfiguredError(`${what} was refused: ${hint}.`, cause);
+  }
+  const errno = errnoOf(error);
+  if (errno === undefined || losses.has(errno)) return connectionLoss(error, phase, what, cause);
+  const misconfigured = misconfigurations[errno];
+  if (misconfigured !== undefined) {
+    return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
+  }
+  // Only of these is it known that a commit which ends in them has rolled back.
+  if (phase === 'commit' && refusals[errno] === undefined) {
+    return connectionLoss(error, phase, what, cause);
+  }
+  const code = codeOf(error) ?? String(errno);
+  const hint = refusals[errno] ?? `the server answered with ${code} (${errno})`;
+  return new StoreRefusedError(code, `${what} was refused, nothing was written: ${hint}.`, cause);
+}
+
+function connectionLoss(
+  error: unknown,
+  phase: MysqlPhase,
+  what: string,
+  cause: Error,
+): TenureError {
+  switch (phase) {
+    case 'connect':
+    case 'read':
+      return new UnreachableError(
+        `${what} failed: the server could not be reached${phase === 'connect' ? ', or every connection of the pool is in use' : ''}; try again.`,
+        cause,
+      );
+    case 'transaction':
+      return lostBeforeCommit(what, cause);
+    case 'guest':
+      return new UnreachableError(
+        `${what} failed: the server gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
+        cause,
+      );
+    case 'commit':
+      // The client library did not send it.
+      if (error instanceof Error && wasClosedBefore.test(error.message))
+        return lostBeforeCommit(what, cause);
+      return unknownOutcome(what, cause);
+    case 'statement':
+      return unknownOutcome(what, cause);
+  }
+}
+
+const wasClosedBefore = /add new command when connection is in closed state/;
+
+function lostBeforeCommit(what: string, cause: Error): UnreachableError {
+  return new UnreachableError(
+    `${what} failed: the connection was lost before the commit (a transaction that stands open without a statement for too long is ended so), so nothing was written; try again.`,
+    cause,
+  );
+}
+
+function unknownOutcome(what: string, cause: Error): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${what} has an unknown outcome: no answer came that says whether it was executed; look at the data before trying again.`,
+    cause,
+  );
+}
+
+/** The commit found that the transaction it was to end is over. Neither a success nor a clean failure. */
+export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${what} has an unknown outcome: the work ended the transaction itself, or a deadlock ended it and the work did not pass that error on. If it was by COMMIT, or by a statement that commits (such as CREATE TABLE), what it had written until then is committed; what it wrote afterwards is rolled back. Leave COMMIT and ROLLBACK to the fence.`,
+    safeCause(cause),
+  );
+}
+
+/** `SAVEPOINT ... does not exist`. */
+export const noSavepoint = 1305;
+/** A unique key holds the value already. */
+export const duplicateEntry = 1062;
+/** Two transactions waited for each other, and this one was rolled back. */
+const deadlock = 1213;
+/** The same, as `StoreRefusedError.storeCode` has it. */
+export const deadlockCode = 'ER_LOCK_DEADLOCK';
+/** A transaction that only reads was asked to write. */
+export const readOnlyTransaction = 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION';
+
+const readOnly =
+  'the server or the session is read-only (read_only, a replica, or a read-only transaction); connect to the primary';
+const denied = 'the account lacks a privilege; grant what docs/fencing/mysql.md lists';
+const notLetIn = 'the server does not let this account in; check user, password and host';
+const missing = 'a table or its database is missing; run migrate(), or correct the name';
+
+const misconfigurations: Readonly<Record<number, string>> = {
+  1044: denied,
+  1045: notLetIn,
+  1049: missing,
+  1054: 'a table has other columns than tenure expects; use a database of its own',
+  1130: notLetIn,
+  1142: denied,
+  1143: denied,
+  1146: missing,
+  1227: denied,
+  1290: readOnly,
+  1665: 'binlog_format STATEMENT does not take transactions at READ COMMITTED; use MIXED or ROW',
+  1698: notLetIn,
+  1792: readOnly,
+  1820: 'the password of this account has expired',
+  1836: readOnly,
+  1862: 'the password of this account has expired',
+  3159: 'the server wants TLS; add an ssl part to the URL or the pool',
+};
+
+const refusals: Readonly<Record<number, string>> = {
+  1020: 'the row has changed since the transaction first read; run it again, and check before the first read',
+  1040: 'the server has no connection left; raise max_connections or use smaller pools',
+  1203: 'the account has no connection left; raise max_user_connections or use smaller pools',
+  1205: 'it waited for a lock until innodb_lock_wait_timeout: a transaction of an earlier owner is still open',
+  [deadlock]:
+    'it was chosen to end a deadlock; run it again. Claim before the transaction, and check tokens before the first write, in order of their names',
+  1317: 'it was interrupted',
+  1969: 'it ran into max_statement_time',
+  3024: 'it ran into max_execution_time',
+  3101: 'it collided with a transaction of another member of the group; run it again',
+};
+
+/** The session is over, or as good as. */
+const losses = new Set([
+  1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 4031,
+]);
+
+/** The server's number of an error; the client library's own errors have none. */
+export function errnoOf(error: unknown): number | undefined {
+  if (!(error instanceof Error && 'errno' in error)) return undefined;
+  // Node numbers its own errors below zero.
+  return typeof error.errno === 'number' && error.errno >= 1000 ? error.errno : undefined;
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+const tlsCodes = /^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|HANDSHAKE_)/;
+
+function isTrustProblem(error: unknown): boolean {
+  return tlsCodes.test(codeOf(error) ?? '');
+}
+
+/** A cause that can be printed: messages of the server's other errors hold values of rows, or the statement. */
+function safeCause(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('a value that is no error was thrown');
+  const errno = errnoOf(error);
+  const isTame =
+    errno === undefined ||
+    losses.has(errno) ||
+    errno in refusals ||
+    errno in misconfigurations ||
+    errno === noSavepoint;
+  const code = codeOf(error);
+  const cause = isTame ? error : new Error(`${code ?? ''} (${errno})`.trim());
+  return isTame ? cause : Object.assign(cause, { code });
+}

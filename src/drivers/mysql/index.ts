@@ -1,0 +1,22 @@
+export type { MysqlConnection, MysqlPool, MysqlQueryable, MysqlStatement } from './client.js';
+export {
+  classifyMysqlError,
+  deadlockCode,
+  duplicateEntry,
+  errnoOf,
+  type MysqlPhase,
+  readOnlyTransaction,
+} from './errors.js';
+export { quoteDatabase } from './identifiers.js';
+export { MysqlPoolHandle } from './pool.js';
+export {
+  type Ask,
+  ask,
+  askPlainly,
+  autocommits,
+  inTransaction,
+  type MysqlAnswer,
+  type MysqlSession,
+  runTransaction,
+  type TransactionSteps,
+} from './session.js';
