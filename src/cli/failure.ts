@@ -8,7 +8,8 @@ import {
   OptionNeededError,
 } from './exit-status.js';
 import { quoted, typedCommand } from './next-command.js';
-import { probeOf } from './probe.js';
+import { probeOf, redisCli } from './probe.js';
+import { repeatedUrl } from './repeated-url.js';
 import { addressOf } from './store-url.js';
 import type { Terminal } from './terminal.js';
 import { hang } from './wrap.js';
@@ -33,8 +34,9 @@ export function reportFailure(
   const addresses = targets.map(addressOf).filter((address) => address !== 'memory:');
   if (!concernsNoStore.includes(status) && addresses.length > 0)
     terminal.note(`  against: ${addresses.join(`,\n${besideLabel}`)}`);
+  const urls = targets.map(repeatedUrl).filter((url) => url !== 'memory:');
   terminal.note(
-    `  next:    ${installCommand(error) ?? addedTo(error) ?? migration(error, addresses) ?? removal(error, addresses) ?? nextCommand(command, status, addresses)}`,
+    `  next:    ${installCommand(error) ?? addedTo(error) ?? migration(error, urls) ?? removal(error, urls) ?? nextCommand(command, status, urls)}`,
   );
   return status;
 }
@@ -53,14 +55,14 @@ function addedTo(error: unknown): string | undefined {
 }
 
 /** Of a schema that is not there, or too old. */
-function migration(error: unknown, addresses: readonly string[]): string | undefined {
+function migration(error: unknown, urls: readonly string[]): string | undefined {
   if (!(error instanceof StoreMisconfiguredError)) return undefined;
   if (!error.message.includes('`tenure migrate')) return undefined;
-  const address = addresses.find((one) => one.startsWith('postgres'));
-  return address && `tenure migrate --url ${quoted(address)}`;
+  const url = urls.find((one) => one.startsWith('postgres'));
+  return url && `tenure migrate --url ${quoted(url)}`;
 }
 
-function nextCommand(command: string, status: number, addresses: readonly string[]): string {
+function nextCommand(command: string, status: number, urls: readonly string[]): string {
   switch (status) {
     case exitStatus.usage:
       return `tenure ${command} --help`;
@@ -69,7 +71,7 @@ function nextCommand(command: string, status: number, addresses: readonly string
     case exitStatus.misconfigured:
       return 'correct the settings, then the same command again';
     case exitStatus.unavailable:
-      return addresses.map(probeOf).join(` &&\n${besideLabel}`) || 'the same command again';
+      return urls.map(probeOf).join(` &&\n${besideLabel}`) || 'the same command again';
     default:
       return 'report this with the lines above';
   }
@@ -78,18 +80,18 @@ function nextCommand(command: string, status: number, addresses: readonly string
 const besides = `\n${besideLabel}`;
 
 /** How to look at what is not ours, and to remove it: which of the two it is to be, only a person knows. */
-function removal(error: unknown, addresses: readonly string[]): string | undefined {
+function removal(error: unknown, urls: readonly string[]): string | undefined {
   if (!(error instanceof RecordCorruptError)) return undefined;
   const { message } = error;
-  const redis = addresses.find((address) => address.startsWith('redis'));
+  const redis = urls.find((url) => url.startsWith('redis'));
   const [, key, , field] = /\(the key "(\{tenure:[^"]+)"(, field "(.*?)")?\)/s.exec(message) ?? [];
   if (redis !== undefined && key !== undefined) {
     const words = field === undefined ? quoted(key) : `${quoted(key)} ${quoted(field)}`;
     const [look, remove] = field === undefined ? ['TYPE', 'DEL'] : ['HGET', 'HDEL'];
-    const cli = `redis-cli -u ${redis}`;
+    const cli = redisCli(redis);
     return `${cli} ${look} ${words}${besides}and if nobody needs it:${besides}${cli} ${remove} ${words}`;
   }
-  const file = addresses.find((address) => address.startsWith('sqlite:'))?.slice('sqlite:'.length);
+  const file = urls.find((url) => url.startsWith('sqlite:'))?.slice('sqlite:'.length);
   const [, name] = /under "(.*?)"/s.exec(message) ?? [];
   if (file === undefined || name === undefined)
     return 'see to what stands there, as said above, then the same command again';

@@ -6,6 +6,8 @@ export interface HostList {
   readonly scheme: string;
   /** As they were written: `h1`, `h1:2379`, `[::1]:2379`. At least one. */
   readonly hosts: readonly string[];
+  /** User and password as they were written, or empty. A secret. */
+  readonly login: string;
   /** With its slash, or empty. */
   readonly path: string;
   /** With its question mark, or empty. May hold a password. */
@@ -16,16 +18,17 @@ export interface HostList {
  * Strict, since what is not taken for a user and password here may be shown: a misplaced `@`, `#` or `/` puts the password
  * into another part of the text, and then it is no such URL at all.
  */
-const form = /^([a-z][a-z\d+.-]*:)\/\/(?:[^\s/?#@]*@)?([^\s/?#@]*)(\/[^\s?#@]*)?(\?[^\s#@]*)?$/i;
+const form = /^([a-z][a-z\d+.-]*:)\/\/(?:([^\s/?#@]*)@)?([^\s/?#@]*)(\/[^\s?#@]*)?(\?[^\s#@]*)?$/i;
 
 /** Which one a scheme means is for its driver. */
 const anyPort = 1;
 
 /** `undefined` if the text is no such URL. */
 export function parseHostList(text: string): HostList | undefined {
-  const [, scheme, authority, path = '', parameters = ''] = form.exec(text.trim()) ?? [];
+  const [, scheme, login = '', authority, path = '', parameters = ''] =
+    form.exec(text.trim()) ?? [];
   if (scheme === undefined || authority === undefined) return undefined;
   const hosts = authority.split(',');
   if (!hosts.every((host) => parseEndpoint(host, anyPort) !== undefined)) return undefined;
-  return { scheme: scheme.toLowerCase(), hosts, path, parameters };
+  return { scheme: scheme.toLowerCase(), login, hosts, path, parameters };
 }

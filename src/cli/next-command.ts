@@ -1,7 +1,7 @@
 import { redactSecrets } from '../errors/index.js';
 import { visible } from './display/visible.js';
+import { repeatedUrl } from './repeated-url.js';
 import type { Flags } from './settings/index.js';
-import { addressOf } from './store-url.js';
 
 /**
  * A command of ours to run next, as it can be pasted: quoted where a shell needs it, and on the same store.
@@ -15,13 +15,13 @@ const placeFlags = ['url', 'namespace', 'config'] as const;
 
 /**
  * Writes commands that work on the store which these flags name: without them the next command would look elsewhere, and
- * find that all is well there. A URL is repeated without its user and password.
+ * find that all is well there. A URL is repeated without its password.
  */
 export function commandWriter(flags: Flags): WriteCommand {
   const place = placeFlags.flatMap((flag) => {
     const value = flags[flag];
     if (typeof value !== 'string') return [];
-    return [`--${flag}`, flag === 'url' ? addressOf(value) : value];
+    return [`--${flag}`, flag === 'url' ? repeatedUrl(value) : value];
   });
   return (words, rest = '') => {
     const [first = '', ...others] = words.map(quoted);
@@ -32,12 +32,12 @@ export function commandWriter(flags: Flags): WriteCommand {
 
 const placeOfUrl = /^(--url=)?(.*)$/s;
 
-/** What was typed, with something added, as it can be pasted; what a URL says of a password is left out. */
+/** What was typed, with something added, as it can be pasted; the password of a URL is left out. */
 export function typedCommand(typed: readonly string[], added: string): string {
   const words = typed.map((word, index) => {
     const [, option = '', value = ''] = placeOfUrl.exec(word) ?? [];
     const isUrl = option !== '' || typed[index - 1] === '--url';
-    return quoted(isUrl ? `${option}${addressOf(value)}` : redactSecrets(word));
+    return quoted(isUrl ? `${option}${repeatedUrl(value)}` : redactSecrets(word));
   });
   const end = words.indexOf('--');
   words.splice(end === -1 ? words.length : end, 0, added);

@@ -6,16 +6,16 @@ import { kindOf } from './store-kinds.js';
 /** Several commands stand below each other, behind `next:`, and can be pasted as they are. */
 const nextLine = `;\n${' '.repeat('  next:    '.length)}`;
 
-/** A command that everybody who runs such a server has at hand. @param address as `addressOf` writes it. */
-export function probeOf(address: string): string {
-  if (address.startsWith('sqlite:')) return `ls -l ${address.slice('sqlite:'.length)}`;
-  const list = parseHostList(address);
+/** A command that everybody who runs such a server has at hand; it asks for the password. @param url see `repeatedUrl`. */
+export function probeOf(url: string): string {
+  if (url.startsWith('sqlite:')) return `ls -l ${quoted(url.slice('sqlite:'.length))}`;
+  const list = parseHostList(url);
   if (list === undefined) return 'the same command again';
   switch (kindOf(list.scheme)) {
     case 'postgres':
-      return `psql ${quoted(withSchema(address, undefined))} -c 'select 1'`;
+      return `psql ${quoted(withSchema(withoutPassword(url), undefined))} -c 'select 1'`;
     case 'etcd':
-      return `ETCDCTL_API=3 etcdctl --endpoints=${etcdEndpoints(list)} endpoint health`;
+      return `ETCDCTL_API=3 etcdctl --endpoints=${etcdEndpoints(list)}${etcdOptions(list)} endpoint health`;
     case 'zookeeper':
       return eachHost(list, 2181, (host, port) => `echo srvr | nc ${host} ${port}`);
     case 'sentinel': {
@@ -24,11 +24,11 @@ export function probeOf(address: string): string {
       return eachHost(list, 26_379, (host, port) => `redis-cli -h ${host} -p ${port} ${ask}`);
     }
     case 'cluster':
-      return `${redisCli(list.scheme, list.hosts[0] ?? '')} cluster info`;
+      return `${redisCliOf(list, list.hosts[0] ?? '')} cluster info`;
     case 'quorum':
-      return list.hosts.map((host) => `${redisCli(list.scheme, host)} ping`).join(nextLine);
+      return list.hosts.map((host) => `${redisCliOf(list, host)} ping`).join(nextLine);
     default:
-      return `redis-cli -u ${address} ping`;
+      return `${redisCli(url)} ping`;
   }
 }
 
@@ -58,6 +58,39 @@ function splitPort(text: string, defaultPort: number): [host: string, port: numb
   return [host, Number(port ?? defaultPort)];
 }
 
-function redisCli(scheme: string, host: string): string {
-  return `redis-cli -u ${scheme.startsWith('rediss') ? 'rediss' : 'redis'}://${host}`;
+/** @param url of one server, see `repeatedUrl`. */
+export function redisCli(url: string): string {
+  const list = parseHostList(url);
+  return list === undefined
+    ? `redis-cli -u ${quoted(url)}`
+    : redisCliOf(list, `${list.hosts[0]}${list.path}`);
+}
+
+function redisCliOf(list: HostList, place: string): string {
+  const scheme = list.scheme.startsWith('rediss') ? 'rediss' : 'redis';
+  const user = userOf(list);
+  const asUser = user === '' ? '' : ` --user ${quoted(user)}`;
+  return `redis-cli -u ${scheme}://${place}${list.login === '' ? '' : `${asUser} --askpass`}`;
+}
+
+function etcdOptions(list: HostList): string {
+  const files = new URLSearchParams(list.parameters);
+  const options = [
+    ['cacert', files.get('ca')],
+    ['cert', files.get('cert')],
+    ['key', files.get('key')],
+    ['user', userOf(list)],
+  ] as const;
+  return options.map(([name, value]) => (value ? ` --${name}=${quoted(value)}` : '')).join('');
+}
+
+/** As the programs of the stores want it; empty if there is none. */
+function userOf({ login }: HostList): string {
+  const [user = ''] = login.split(':');
+  return user === '***' ? '' : decodeURIComponent(user);
+}
+
+/** `psql` asks for it. */
+function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/[^\s/?#@:]*):[^\s/?#@]*@/, '$1@');
 }

@@ -1,6 +1,8 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { notText } from '../coordinators/names.js';
+import { fileParameters } from '../drivers/sqlite/location.js';
+import { urlFault } from '../drivers/url-fault.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
 import { parseHostList } from './host-list.js';
 import { schemaParameter } from './postgres-url.js';
@@ -40,23 +42,50 @@ export function checkUrl(url: string, source: string, remedy = leaseRemedy): str
   if (kind === 'memory') checkMemoryUrl(url, source, remedy);
   else if (kind === 'sqlite') filePathOf(url, source);
   else if (mayListHosts(kind)) checkHostList(url, kind, source);
-  else if (kind !== 'postgres' && new URL(url).host === '')
-    throw new OptionError(source, addressOf(url), 'names no host', remedy);
+  else checkHost(url, source, kind, remedy);
   return url;
 }
 
+/** One host; none at all is `postgres:///app?host=/run/postgresql`. */
+function checkHost(url: string, source: string, kind: StoreKind, remedy: string): void {
+  const { host, protocol } = new URL(url);
+  if (host === '' && kind === 'postgres') return;
+  // It may be another URL than was meant: the host of `redis://u:1/2@h` is u.
+  const fault = url.trim().length === protocol.length ? undefined : urlFault(url);
+  if (fault !== undefined) throw new OptionError(source, 'hidden', fault.problem, fault.remedy);
+  if (host === '') throw new OptionError(source, addressOf(url), 'names no host', remedy);
+}
+
 function checkHostList(url: string, kind: SharedKind, source: string): void {
-  if (parseHostList(url) !== undefined) return;
-  const problem = 'is not a list of hosts, such as this store has';
-  const remedy = `use ${sharedForms[kind]}, with user:password and an @ before the hosts if it needs them, each part percent-encoded`;
-  throw new OptionError(source, 'hidden', problem, remedy);
+  const fault = urlFault(url);
+  if (parseHostList(url) !== undefined && fault === undefined) return;
+  const place = fault === undefined ? '' : `: it ${fault.problem}`;
+  const problem = `is not a list of hosts, such as this store has${place}`;
+  const usual =
+    'with user:password and an @ before the hosts if it needs them, each part percent-encoded';
+  const remedy = `use ${sharedForms[kind]}, ${usual}`;
+  throw new OptionError(
+    source,
+    'hidden',
+    problem,
+    fault === undefined ? remedy : `${fault.remedy}; ${remedy}`,
+  );
 }
 
 /** @throws {OptionError} if it is no URL at all. */
 export function schemeOf(url: string, source: string, urlRemedy: string): string {
   if (URL.canParse(url)) return new URL(url).protocol;
   // A misplaced @ or # puts the password anywhere in the text, so none of it is shown.
-  throw new OptionError(source, 'hidden', 'is not a URL', urlRemedy);
+  const fault = url.trim() === '' ? undefined : urlFault(url);
+  const problem = fault === undefined ? 'is not a URL' : `is not a URL: it ${fault.problem}`;
+  const isPath = fault?.problem === 'has no scheme' && /^[./~]/.test(url);
+  const remedy = isPath ? 'for a file, use sqlite:PATH' : fault?.remedy;
+  throw new OptionError(
+    source,
+    'hidden',
+    problem,
+    remedy === undefined ? urlRemedy : `${remedy}; ${urlRemedy}`,
+  );
 }
 
 export function unknownScheme(source: string, url: string, urlRemedy: string): OptionError {
@@ -100,6 +129,9 @@ export function filePathOf(url: string, source: string): string {
   const path = written.replace(/^\/\/(?=\/)/, '');
   if (path.startsWith('//')) throw complain('names a host, and a file is on this machine');
   if (path.endsWith('/')) throw complain('names a folder');
+  const parameters = fileParameters(path);
+  if (parameters !== undefined)
+    throw new OptionError(source, 'hidden', `has ${parameters}, and a file takes none`, form);
   return path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
 }
 

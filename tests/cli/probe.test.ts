@@ -5,6 +5,17 @@ describe('the command that looks whether a store is there', () => {
   it.each([
     ['sqlite:/var/lib/tenure.db', 'ls -l /var/lib/tenure.db'],
     ['redis://h:6379/1', 'redis-cli -u redis://h:6379/1 ping'],
+    ['redis://ops:***@h/1', 'redis-cli -u redis://h/1 --user ops --askpass ping'],
+    ['redis://:***@h', 'redis-cli -u redis://h --askpass ping'],
+    ['postgres://app:***@h/app', "psql postgres://app@h/app -c 'select 1'"],
+    [
+      'postgres://app:***@h/app?sslmode=require',
+      "psql 'postgres://app@h/app?sslmode=require' -c 'select 1'",
+    ],
+    [
+      'etcds://ops:***@h1?ca=/ca.pem',
+      'ETCDCTL_API=3 etcdctl --endpoints=https://h1:2379 --cacert=/ca.pem --user=ops endpoint health',
+    ],
     ['postgres://h/app?schema=leases', "psql postgres://h/app -c 'select 1'"],
     [
       'etcd://h1:2380,h2,[::1]',

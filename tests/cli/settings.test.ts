@@ -72,7 +72,7 @@ describe('a setting', () => {
 
   it.each([
     ['url', 'TENURE_URL', 'localhost:6379', 'TENURE_URL names no store known here'],
-    ['url', 'TENURE_URL', 'redis://u:hunter2#@h', 'TENURE_URL is not a URL: use'],
+    ['url', 'TENURE_URL', 'redis://u:hunter2#@h', 'TENURE_URL is not a URL: it has'],
     ['url', 'TENURE_URL', 'redis://', 'TENURE_URL names no host'],
     ['namespace', 'TENURE_NAMESPACE', 'a//b', 'TENURE_NAMESPACE has an empty segment'],
     ['id', 'TENURE_ID', 'a b', 'TENURE_ID is not a holder id'],

@@ -74,6 +74,38 @@ describe('the URL of a store', () => {
     expect(() => checkUrl(url, '--url')).toThrow(/^--url is not a list of hosts(?!.*secret)/);
   });
 
+  it.each([
+    ['redis:/localhost', 'has 1 slash after its scheme'],
+    ['redis://u:1/secret@h', 'has an @ where none belongs'],
+    ['postgres://u:1?secret@h/app', 'has an @ where none belongs'],
+    ['redis://u:p@secret@h', 'has an @ where none belongs'],
+    ['redis://u:100%secret@h', 'has a % in its user or password that encodes nothing'],
+    ['redis://h:sechs', 'has a port that is no number'],
+    ['etcd://h1:2379,h2:x', 'has a port that is no number'],
+    ['redis://u:p secret@h', 'has a space'],
+    ['redis://h/0#secret', 'has a #'],
+  ])('is refused with the part that is wrong, and nothing of the text: %s', (url, part) => {
+    expect(() => checkUrl(url, '--url')).toThrow(part);
+    expect(() => checkUrl(url, '--url')).not.toThrow(/secret/);
+  });
+
+  it.each(['/var/lib/x.db', './x.db', '~/x.db'])('is told to a path: %s', (path) => {
+    expect(() => checkUrl(path, '--url')).toThrow('for a file, use sqlite:PATH');
+  });
+
+  it.each([
+    ['sqlite:x.db?mode=ro', 'has the parameter mode, and a file takes none'],
+    ['sqlite:/a/x.db?mode=ro&cache=shared', 'has the parameters mode, cache, and a file'],
+  ])('of a file takes no parameters, which would be a part of its name: %s', (url, problem) => {
+    expect(() => checkUrl(url, '--url')).toThrow(problem);
+    expect(() => libraryPathOf(url)).toThrow(problem);
+  });
+
+  it('of a file may have a question mark in its name', () => {
+    expect(checkUrl('sqlite:/a/why?.db', '--url')).toBe('sqlite:/a/why?.db');
+    expect(libraryPathOf('/a/x.db?mode=ro')).toBe('/a/x.db?mode=ro');
+  });
+
   it.each(['127.0.0.1:6379', 'localhost:6379', '[::1]:6379'])('begins with a scheme: %s', (url) => {
     expect(() => checkUrl(url, '--url')).toThrow(`use redis://${url}`);
   });

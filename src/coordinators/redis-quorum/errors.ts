@@ -53,11 +53,19 @@ export function isTooLate(error: Error): boolean {
   return error instanceof StoreRefusedError && error.storeCode === tooLateCode;
 }
 
+/** Why there is no connection says where and why; that nothing was sent over it, the whole says. */
+function reasonOf(error: Error): string {
+  const { cause } = error;
+  return error instanceof UnreachableError && cause instanceof UnreachableError
+    ? cause.message
+    : error.message;
+}
+
 function describe(votes: Votes<unknown>, addresses: readonly string[]): string {
   return votes
     .flatMap((vote, node) => {
       if (vote.kind === 'answered') return [];
-      if (vote.kind === 'failed') return [vote.error.message];
+      if (vote.kind === 'failed') return [reasonOf(vote.error)];
       const why = vote.kind === 'pending' ? 'has not answered' : 'is not a member (now)';
       return [`${addresses[node]} ${why}.`];
     })

@@ -209,6 +209,8 @@ export class Quorum {
   }
 
   async #markerBy(deadline: Deadline): Promise<string> {
+    // Where the time is over in the middle of a try, the one before it tells why.
+    let unreachable: UnreachableError | undefined;
     for (;;) {
       this.throwIfClosed();
       let failure: unknown;
@@ -218,11 +220,17 @@ export class Quorum {
         });
       this.#attachment.throwIfSameServer();
       if (this.#marker !== undefined) return this.#marker;
-      if (failure !== undefined && !(failure instanceof UnreachableError)) throw failure;
-      if (this.leftMs(deadline) <= retryPauseMs)
-        throw failure ?? new UnreachableError('the nodes of the quorum did not answer in time');
+      if (failure instanceof UnreachableError) unreachable = failure;
+      else if (failure !== undefined) throw failure;
+      if (this.leftMs(deadline) <= retryPauseMs) throw unreachable ?? this.#silent();
       await this.pause(retryPauseMs);
     }
+  }
+
+  #silent(): UnreachableError {
+    return new UnreachableError(
+      `the nodes of the quorum did not answer in time: ${this.addresses.join(', ')}. Allow more time, or look whether a majority of them runs and can be reached.`,
+    );
   }
 
   async #attachBy(deadline: Deadline): Promise<void> {

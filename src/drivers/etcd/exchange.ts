@@ -2,6 +2,7 @@ import { type Agent, type ClientRequest, request as httpRequest } from 'node:htt
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Runtime } from '../../time/index.js';
+import { connectFailure, type Spoken } from '../connect-failure.js';
 import type { Endpoint } from '../endpoint.js';
 import { NoAnswer } from './errors.js';
 
@@ -57,14 +58,17 @@ export function exchange(
   return new Promise((resolve, reject) => {
     const request = open(parts);
     let wasSent = false;
-    const fail = (why: string) => {
+    const fail = (why: string, separator = ' ') => {
       timer.cancel();
-      reject(new NoAnswer(`${host}:${port} ${why}`, wasSent));
+      reject(new NoAnswer(`${host}:${port}${separator}${why}`, wasSent));
       request.destroy();
     };
-    const timer = runtime.setTimer(timeoutMs, () =>
-      fail(`gave no answer within ${Math.round(timeoutMs)} ms`),
-    );
+    const timer = runtime.setTimer(timeoutMs, () => {
+      const silence = `no answer within ${Math.round(timeoutMs)} ms`;
+      // Where the first greeting is not answered, more may be wrong than the time.
+      if (wasSent) fail(`gave ${silence}`);
+      else fail(connectFailure(silence, spokenOver(parts.isTls)), ': ');
+    });
     request.on('socket', (socket) => {
       onSocket(socket);
       const sent = () => {
@@ -73,7 +77,7 @@ export function exchange(
       if (!socket.connecting && !('secureConnecting' in socket && socket.secureConnecting)) sent();
       else socket.once(parts.isTls ? 'secureConnect' : 'connect', sent);
     });
-    request.on('error', (error) => fail(`failed: ${codeOf(error)}`));
+    request.on('error', (error) => fail(connectFailure(error, spokenOver(parts.isTls)), ': '));
     request.on('response', (response) => {
       const pieces: Buffer[] = [];
       let size = 0;
@@ -89,6 +93,16 @@ export function exchange(
       });
     });
   });
+}
+
+function spokenOver(isTls: boolean): Spoken {
+  const otherwise = isTls ? 'etcd://' : 'etcds://';
+  return {
+    protocol: 'etcd',
+    isTls,
+    otherwise,
+    trust: 'name the file of its authority with ?ca=FILE',
+  };
 }
 
 function codeOf(error: Error): string {

@@ -5,16 +5,31 @@ import {
   TenureError,
   UnreachableError,
 } from '../../errors/index.js';
+import { connectFailure, type Spoken } from '../connect-failure.js';
 
 /**
  * What was going on, which decides what a lost connection means:
  *
- * - `connect`, `read`: nothing was asked that could change anything.
+ * - `connect`, `checkout` (from a pool), `read`: nothing was asked that could change anything.
  * - `transaction`: before its commit was sent, so the server rolls it back.
  * - `guest`: inside a transaction of the caller's, who has yet to end it.
  * - `commit`, `statement`: it may have been executed.
  */
-export type PostgresPhase = 'connect' | 'read' | 'transaction' | 'guest' | 'commit' | 'statement';
+export type PostgresPhase =
+  | 'connect'
+  | 'checkout'
+  | 'read'
+  | 'transaction'
+  | 'guest'
+  | 'commit'
+  | 'statement';
+
+const spoken: Spoken = {
+  protocol: 'PostgreSQL',
+  isTls: false,
+  sharesPort: true,
+  trust: 'name the file of the authority that signed it with ?sslrootcert=FILE',
+};
 
 /**
  * A failure of the `pg` client or of the server as one of tenure's errors.
@@ -45,9 +60,7 @@ export function classifyPostgresError(
       );
     }
   } else if (isTrustProblem(error)) {
-    const hint =
-      'the connection could not be secured or authenticated; check the password, sslmode and certificates';
-    return new StoreMisconfiguredError(`${what} was refused: ${hint}.`, cause);
+    return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
   return connectionLoss(phase, what, cause);
 }
@@ -55,8 +68,10 @@ export function classifyPostgresError(
 function connectionLoss(phase: PostgresPhase, what: string, cause: Error): TenureError {
   switch (phase) {
     case 'connect':
+      return new UnreachableError(`${what} failed: ${connectFailure(cause, spoken)}.`, cause);
+    case 'checkout':
       return new UnreachableError(
-        `${what} failed: PostgreSQL could not be reached, or every connection of the pool is in use; try again.`,
+        `${what} failed: ${connectFailure(cause, spoken)}; or every connection of the pool is in use: make it larger, or give its connections back sooner.`,
         cause,
       );
     case 'read':
@@ -103,7 +118,8 @@ const denied = 'the role lacks a privilege; grant what docs/fencing.md lists';
 
 const misconfigurations: Readonly<Record<string, string>> = {
   '25006': readOnly,
-  '28000': 'the server does not let this role in; check the user and pg_hba.conf',
+  '28000':
+    'the server does not let this role in; check the user, the database and pg_hba.conf, and whether it asks for TLS (?sslmode=require)',
   '28P01': 'the password was not accepted; check the user and the password',
   '3D000': 'the database does not exist; create it or correct its name',
   '3F000': 'the schema does not exist; run migrate()',
@@ -115,7 +131,7 @@ const misconfigurations: Readonly<Record<string, string>> = {
 };
 
 function misconfiguration(state: string, phase: PostgresPhase): string | undefined {
-  if (phase === 'connect' && state === '08P01') {
+  if ((phase === 'connect' || phase === 'checkout') && state === '08P01') {
     return 'the server or its proxy refuses our connection settings; pass a pool of your own without them';
   }
   return misconfigurations[state];
@@ -178,6 +194,17 @@ const trustMessages = /^SASL|does not support SSL|password must be a string/i;
 function isTrustProblem(error: unknown): boolean {
   if (tlsCodes.test(codeOf(error) ?? '')) return true;
   return error instanceof Error && trustMessages.test(error.message);
+}
+
+function trustHint(error: unknown): string {
+  const words = error instanceof Error ? error.message : '';
+  if (/does not support SSL/i.test(words))
+    return 'the server does not speak TLS; leave sslmode out of the URL, or turn ssl on at the server';
+  if (/password must be a string/i.test(words))
+    return 'the server asks for a password, and none is given; put user:password@ before the host of the URL';
+  if (/^SASL/.test(words))
+    return 'the login failed; check user and password, or whether a proxy in between changes it';
+  return connectFailure(error, spoken);
 }
 
 /** Classes whose messages speak of the server, its settings and its objects, never of the values in a row. */

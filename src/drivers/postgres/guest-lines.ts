@@ -173,6 +173,6 @@ async function checkOut(
     const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) => late.release());
     return new PostgresSession(client);
   } catch (error) {
-    throw classifyPostgresError(error, 'connect', what);
+    throw classifyPostgresError(error, 'checkout', what);
   }
 }

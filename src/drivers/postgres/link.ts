@@ -1,5 +1,4 @@
 import { Socket } from 'node:net';
-import { UnreachableError } from '../../errors/index.js';
 import { onAbort } from '../../events/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
 import type { PostgresResult } from './client.js';
@@ -38,8 +37,7 @@ export class PostgresLink {
   /**
    * Connects and logs in.
    *
-   * @throws whatever the client library says; {@link NoAnswerError} after `timeoutMs`; {@link UnreachableError} once
-   * `signal` has aborted.
+   * @throws whatever the client library says, or why the connection ended; {@link NoAnswerError} after `timeoutMs`.
    */
   static async open(
     url: string,
@@ -62,7 +60,7 @@ export class PostgresLink {
     let timer: Timer | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        link.onEnd((reason) => reject(new UnreachableError(`the connection was lost: ${reason}`)));
+        link.onEnd((reason) => reject(new Error(reason)));
         timer = runtime.setTimer(timeoutMs, () => reject(new NoAnswerError(timeoutMs)));
         client.connect().then(resolve, reject);
       });

@@ -1,4 +1,5 @@
 import { OptionError } from '../../errors/index.js';
+import { urlFault } from '../url-fault.js';
 import type { PostgresPool, PostgresResult } from './client.js';
 
 /* What we call of the package `pg`; its own types would be needed by everybody who compiles against ours. */
@@ -48,6 +49,9 @@ export function validateUrl(url: string): string {
   const remedy =
     'use postgres://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
-  throw new OptionError('url', 'hidden', 'is not a PostgreSQL URL', remedy);
+  const isOne = protocol === 'postgres:' || protocol === 'postgresql:';
+  const fault = isOne && new URL(url).host === '' ? undefined : urlFault(url);
+  if (isOne && fault === undefined) return url;
+  const why = fault === undefined ? '' : `: it ${fault.problem}`;
+  throw new OptionError('url', 'hidden', `is not a PostgreSQL URL${why}`, remedy);
 }

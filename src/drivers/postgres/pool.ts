@@ -42,7 +42,7 @@ export class PostgresPoolHandle<Client extends PostgresClient> {
       );
       return new PostgresSession(client);
     } catch (error) {
-      throw classifyPostgresError(error, 'connect', what);
+      throw classifyPostgresError(error, 'checkout', what);
     }
   }
 

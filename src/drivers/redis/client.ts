@@ -31,6 +31,8 @@ export interface DuplicableRedisClient {
 export interface RedisNode {
   /** Where it is, for messages; holds no credentials. */
   readonly address: string;
+  /** For messages, where the address does not begin with `rediss:`. */
+  readonly isTls?: boolean;
   /** Makes a client, not yet connected, that connects once and never by itself again. */
   open(connectTimeoutMs: number): Promise<RedisClient>;
 }

@@ -13,6 +13,7 @@ import { slotOf } from './slot.js';
 export interface ClusterParts {
   /** Some of its nodes; the others are learned from them. */
   readonly seeds: readonly Endpoint[];
+  readonly isTls?: boolean;
   /** Translates the addresses that nodes tell. */
   readonly addressMap: NodeAddressMap;
   nodeAt(endpoint: Endpoint): RedisNode;
@@ -37,7 +38,7 @@ export class ClusterSource implements RedisSource {
   constructor(parts: ClusterParts) {
     this.#parts = parts;
     this.#known = parts.seeds;
-    this.address = `redis+cluster://${parts.seeds.map(endpointText).join(',')}`;
+    this.address = `${parts.isTls ? 'rediss' : 'redis'}+cluster://${parts.seeds.map(endpointText).join(',')}`;
   }
 
   async locate(search: Search): Promise<readonly RedisNode[]> {

@@ -258,7 +258,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
 
   #unreachable(what: string): UnreachableError {
     return new UnreachableError(
-      `${what} was not sent: no connection to ${this.address} in time. ${this.#failure?.message ?? ''}`.trimEnd(),
+      `${what} was not sent: no connection to ${this.address} in time. ${this.#failure?.message ?? 'It has not answered yet.'}`,
       this.#failure,
     );
   }

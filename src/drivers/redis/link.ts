@@ -1,5 +1,6 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
 import { type Runtime, ServerClock, type Timer } from '../../time/index.js';
+import { connectFailure } from '../connect-failure.js';
 import { NotSentError, type RedisClient, type RedisNode } from './client.js';
 import { replyCode, replyError } from './errors.js';
 
@@ -23,6 +24,7 @@ export class Link {
   /** Digests of the scripts whose text went over this link, so that the server knows them. */
   readonly scripts = new Set<string>();
   readonly #client: RedisClient;
+  readonly #isTls: boolean;
   readonly #runtime: Runtime;
   readonly #pending = new Set<PendingCall>();
   readonly #endListeners = new Set<(reason: string) => void>();
@@ -30,9 +32,10 @@ export class Link {
   /** The last thing the client complained about: why a connection attempt failed. */
   #complaint: Error | undefined;
 
-  private constructor(client: RedisClient, address: string, runtime: Runtime) {
+  private constructor(client: RedisClient, { address, isTls }: RedisNode, runtime: Runtime) {
     this.#client = client;
     this.address = address;
+    this.#isTls = isTls ?? address.startsWith('rediss:');
     this.#runtime = runtime;
     client.on('error', (error: Error) => {
       this.#complaint = error;
@@ -53,7 +56,7 @@ export class Link {
     signal: AbortSignal,
   ): Promise<Link> {
     const client = await node.open(Math.ceil(timeoutMs));
-    const link = new Link(client, node.address, runtime);
+    const link = new Link(client, node, runtime);
     const abort = () => link.end('it was closed here');
     signal.addEventListener('abort', abort);
     link.onEnd(() => signal.removeEventListener('abort', abort));
@@ -89,10 +92,10 @@ export class Link {
     const complaint = this.#complaint;
     if (complaint !== undefined && replyCode(complaint) !== undefined)
       return replyError(complaint, 'the login', this.address);
-    return new UnreachableError(
-      `could not connect to ${this.address}: ${complaint?.message ?? this.#endReason}. Check that the server runs and the address is right.`,
-      complaint,
-    );
+    const isTls = this.#isTls;
+    const spoken = { protocol: 'Redis', isTls, otherwise: isTls ? 'redis://' : 'rediss://' };
+    const why = connectFailure(complaint ?? this.#endReason, spoken);
+    return new UnreachableError(`could not connect to ${this.address}: ${why}.`, complaint);
   }
 
   get alive(): boolean {

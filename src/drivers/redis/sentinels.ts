@@ -8,6 +8,7 @@ import type { Link } from './link.js';
 export interface SentinelParts {
   readonly sentinels: readonly Endpoint[];
   readonly masterName: string;
+  readonly isTls?: boolean;
   /** Translates the addresses that sentinels tell. */
   readonly addressMap: NodeAddressMap;
   sentinelAt(endpoint: Endpoint): RedisNode;
@@ -28,7 +29,7 @@ export class SentinelSource implements RedisSource {
   constructor(parts: SentinelParts) {
     this.#parts = parts;
     const hosts = parts.sentinels.map(endpointText).join(',');
-    this.address = `redis+sentinel://${hosts}/${encodeURIComponent(parts.masterName)}`;
+    this.address = `${parts.isTls ? 'rediss' : 'redis'}+sentinel://${hosts}/${encodeURIComponent(parts.masterName)}`;
   }
 
   async locate(search: Search): Promise<readonly RedisNode[]> {

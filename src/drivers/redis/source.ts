@@ -67,9 +67,11 @@ function sourceFromUrl(url: RedisUrl, options: RedisSourceOptions): RedisSource 
       return new SentinelSource({
         sentinels: url.sentinels,
         masterName: url.masterName,
+        isTls: url.login.tls !== undefined,
         addressMap,
         sentinelAt: (endpoint) => ({
           address: `sentinel ${endpointText(endpoint)}`,
+          isTls: url.login.tls !== undefined,
           open: (timeoutMs) => openIoredis({ ...endpoint, ...login }, timeoutMs),
         }),
         nodeAt: (endpoint) => nodeAt(endpoint, url.db, url.login),
@@ -78,6 +80,7 @@ function sourceFromUrl(url: RedisUrl, options: RedisSourceOptions): RedisSource 
     case 'cluster':
       return new ClusterSource({
         seeds: url.nodes,
+        isTls: url.login.tls !== undefined,
         addressMap,
         nodeAt: (endpoint) => nodeAt(endpoint, 0, url.login),
       });

@@ -1,5 +1,6 @@
 import { OptionError } from '../../errors/index.js';
 import { type Endpoint, parseEndpoint } from '../endpoint.js';
+import { urlFault } from '../url-fault.js';
 
 /** What every node of a URL is asked with. */
 export interface Login {
@@ -42,7 +43,12 @@ const scheme = /^(rediss?)(?:\+(sentinel|cluster))?:\/\//;
  */
 export function parseRedisUrl(text: string): RedisUrl {
   const [start, protocol, topology] = scheme.exec(text) ?? [];
-  if (start === undefined || topology === undefined) return parseSingle(text);
+  if (start === undefined || topology === undefined) {
+    const fault = urlFault(text);
+    // An @ that is misplaced makes a host of the user, and a path of the password.
+    if (fault !== undefined && /@/.test(fault.problem)) throw badUrl(fault.problem, 'single');
+    return parseSingle(text);
+  }
   const shape = topology as 'sentinel' | 'cluster';
   if (/[?#]/.test(text)) throw badUrl('has parameters, which are not read', shape);
   const [authority = '', ...path] = text.slice(start.length).split('/');
@@ -66,7 +72,7 @@ export function parseRedisUrl(text: string): RedisUrl {
 function parseSingle(text: string): RedisUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol))
-    throw badUrl('is not a Redis URL', 'single');
+    throw badUrl(notRedis(text), 'single');
   if (url.search !== '' || url.hash !== '')
     throw badUrl('has parameters, which are not read', 'single');
   return {
@@ -83,6 +89,11 @@ function parseSingle(text: string): RedisUrl {
       ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
     },
   };
+}
+
+function notRedis(text: string): string {
+  const fault = urlFault(text);
+  return `is not a Redis URL${fault === undefined ? '' : `: it ${fault.problem}`}`;
 }
 
 function parseUser(text: string, shape: Shape): Login {

@@ -19,7 +19,26 @@ export function sqlitePath(location: string | URL): string {
   if (notText.test(path))
     throw new OptionError('path', path, 'holds characters that are not text', remedy);
   if (path.endsWith('/')) throw new OptionError('path', path, 'names a folder', remedy);
+  const parameters = isUrlLike(location) ? fileParameters(path) : undefined;
+  if (parameters !== undefined)
+    throw new OptionError('path', 'hidden', `has ${parameters}, and a file takes none`, remedy);
   return resolve(path);
+}
+
+/** Of a plain path nobody reads a part as parameters. */
+function isUrlLike(location: string | URL): boolean {
+  return location instanceof URL || location.startsWith('sqlite:');
+}
+
+/**
+ * The parameters at the end of a path, by their names, as other programs read them: `?mode=ro` would otherwise name a
+ * new file, and what it asks for would be done without. A question mark elsewhere is one of a file's name.
+ */
+export function fileParameters(path: string): string | undefined {
+  const [, text] = /\?([\w.-]+=[^/?]*)$/.exec(path) ?? [];
+  if (text === undefined) return undefined;
+  const names = text.split('&').map((part) => part.split('=')[0]);
+  return `the parameter${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 }
 
 function pathOfText(text: string): string {

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Runtime, Timer } from '../../time/index.js';
-import type { Endpoint } from '../endpoint.js';
+import { connectFailure, type Spoken } from '../connect-failure.js';
+import { type Endpoint, endpointText } from '../endpoint.js';
 import {
   ConnectionLostError,
   errorCode,
@@ -65,6 +66,8 @@ const pingShare = 1 / 6;
 const silenceShare = 1 / 2;
 /** On a busy machine an answer may take this long for that reason alone; but never longer than two thirds. */
 const patienceMs = 200;
+
+const spoken: Spoken = { protocol: 'ZooKeeper', isTls: false };
 
 /** No packet of a server that answers tenure is longer. */
 const longestPacketBytes = 16 * 1024 * 1024;
@@ -131,16 +134,15 @@ export class ZooKeeperConnection {
     let timer: Timer | undefined;
     try {
       return await new Promise<ZooKeeperConnection>((resolve, reject) => {
-        const fail = (why: string) => reject(new ConnectionLostError(why));
+        const fail = (why: unknown) => {
+          const words = `${endpointText(server)}: ${connectFailure(why, spoken)}`;
+          reject(new ConnectionLostError(words));
+        };
         timer = runtime.setTimer(connectTimeoutMs, () =>
           fail(`no session within ${Math.round(connectTimeoutMs)} ms`),
         );
-        socket.once('error', (error) => fail(error.message));
-        socket.once('close', () =>
-          fail(
-            'the server closed the connection at once, as a port does that speaks TLS, which tenure does not speak to ZooKeeper',
-          ),
-        );
+        socket.once('error', fail);
+        socket.once('close', () => fail('the server closed the connection'));
         socket.once('connect', () => {
           socket.write(connectRequest(options));
           if (login !== undefined) socket.write(authRequest(login));

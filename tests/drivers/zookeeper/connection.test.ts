@@ -157,7 +157,7 @@ it('a session that is over is told from a server that cannot be reached', async 
 it('a server that accepts and says nothing is given up in time', async () => {
   proxy.down.swallow();
   const startedMs = performance.now();
-  await expect(connect({ connectTimeoutMs: 200 })).rejects.toThrow('no session within 200 ms');
+  await expect(connect({ connectTimeoutMs: 200 })).rejects.toThrow('no answer within 200 ms');
   expect(performance.now() - startedMs).toBeLessThan(400);
 });
 

@@ -1,0 +1,52 @@
+const encode = 'write / ? # @ : % and spaces in a user or password as %2F %3F %23 %40 %3A %25 %20';
+
+/** What is wrong with a text, and what to do; nothing of the text, any part of which may be a password. */
+export interface UrlFault {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/**
+ * The first thing that keeps a text from being a URL with hosts, `scheme://user:password@host:port/path?parameters`; or
+ * makes it another URL than was meant, since a character of a password ended its host part. `undefined`: nothing that
+ * can be told from the text alone.
+ */
+export function urlFault(text: string): UrlFault | undefined {
+  const [, scheme, slashes = '', rest = ''] =
+    /^([a-z][\w+.-]*):(\/*)(.*)$/is.exec(text.trim()) ?? [];
+  if (scheme === undefined)
+    return { problem: 'has no scheme', remedy: 'begin with one, such as redis:// or sqlite:' };
+  if (slashes.length !== 2)
+    return {
+      problem: `has ${slashes.length || 'no'} slash${slashes.length > 1 ? 'es' : ''} after its scheme`,
+      remedy: `write ${scheme.toLowerCase()}://host`,
+    };
+  const [authority = ''] = /^[^/?#]*/.exec(rest) ?? [];
+  const at = authority.lastIndexOf('@');
+  const login = authority.slice(0, Math.max(at, 0));
+  const afterwards = rest.slice(authority.length);
+  if (/@/.test(afterwards) || /@/.test(login))
+    return {
+      problem: 'has an @ where none belongs, as of a password that is not encoded',
+      remedy: encode,
+    };
+  if (/%(?![\da-f]{2})/i.test(login))
+    return { problem: 'has a % in its user or password that encodes nothing', remedy: encode };
+  if (/\s/.test(rest)) return { problem: 'has a space', remedy: encode };
+  if (/#/.test(afterwards))
+    return { problem: 'has a #, which begins nothing here', remedy: encode };
+  return hostFault(authority.slice(at + 1));
+}
+
+function hostFault(hosts: string): UrlFault | undefined {
+  for (const host of hosts.split(',')) {
+    const [, port] = /^(?:\[[^\]]*\]|[^:]*):(.*)$/.exec(host) ?? [];
+    if (port === undefined || port === '') continue;
+    if (!/^\d+$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
+      return {
+        problem: 'has a port that is no number from 1 to 65535',
+        remedy: 'correct it; an IPv6 address stands in brackets, and a password before an @',
+      };
+  }
+  return undefined;
+}
