@@ -1,6 +1,7 @@
 /**
- * Leases and a fence on Redis, one server, behind sentinels or in a cluster: `import { redisCoordinator } from 'tenure/redis'`. URLs need
- * the package `ioredis`, 5 or later; clients of `redis` (node-redis), 5 or later, can be passed in its place.
+ * Leases and a fence on Redis, one server, behind sentinels or in a cluster: `import { redisCoordinator } from
+ * 'tenure/redis'`. URLs need the package `ioredis`, 5 or later; clients of `redis` (node-redis), 5 or later, can be passed in
+ * its place.
  */
 export {
   type DuplicableRedisClient,
