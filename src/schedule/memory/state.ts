@@ -35,14 +35,18 @@ export class MemoryJobs {
   }
 
   view(job: MemoryJob): JobView {
-    const runs = [...job.runs.values()].sort(byTick);
+    const runs = [...job.runs.values()];
     return {
       record: job.record,
       pause: job.pause,
-      open: runs.filter(isOpen),
-      latest: runs.at(-1),
+      open: runs.filter(isOpen).sort(byTick),
+      latest: runs.reduce<RunRecord | undefined>(later, undefined),
       requests: [...job.requests.values()],
       cancellations: [...job.cancellations.values()],
     };
   }
+}
+
+function later(one: RunRecord | undefined, other: RunRecord): RunRecord {
+  return one !== undefined && byTick(one, other) > 0 ? one : other;
 }

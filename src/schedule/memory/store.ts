@@ -129,8 +129,9 @@ class MemoryJobStore implements JobStore {
       if (!isOpen(run)) stored.cancellations.delete(run.id);
     }
     for (const id of doneRequests) stored.requests.delete(id);
-    for (const id of surplus([...stored.runs.values()].sort(byTick), keepRuns))
-      stored.runs.delete(id);
+    if (stored.runs.size > keepRuns)
+      for (const id of surplus([...stored.runs.values()].sort(byTick), keepRuns))
+        stored.runs.delete(id);
     return { outcome: 'written' };
   }
 
