@@ -138,7 +138,7 @@ describe('the Redis coordinator', () => {
             ),
         );
       expect(asked.sort()).toEqual(
-        ['del 1', 'exists 1', 'get 1', 'pttl 1', 'publish 1', 'zrange 1', 'zrem 1'].sort(),
+        ['del 1', 'exists 2', 'get 1', 'pttl 1', 'publish 1', 'zrange 1', 'zrem 1'].sort(),
       );
     });
 

@@ -226,7 +226,7 @@ describe('membership', () => {
   const marker = markerOf(terms, ['1', '2', '3', '4', '5']);
   const view = (text: string | null) => ({
     kind: 'answered' as const,
-    answer: { marker: text, identity: null },
+    answer: { marker: text, identity: null, isUsedAlone: false },
   });
   const silent = { kind: 'pending' as const };
   const votes = (texts: readonly (string | null | undefined)[]) =>

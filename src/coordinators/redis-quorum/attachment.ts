@@ -10,11 +10,14 @@ import {
   describeScript,
   enlistScript,
   identifyScript,
+  isUsedAlone,
   quarantineScript,
 } from './scripts/membership.js';
 
 /** Connecting, and the first questions, may take longer than what follows. */
 export const attachTimeoutMs = 1_000;
+/** A little more for all of them, so that each has said by then why it did not answer. */
+const allTimeoutMs = attachTimeoutMs + 250;
 
 /** Finds the quorum that the nodes are, sees whether it is what this client was given, and sets up a new one. */
 export class Attachment {
@@ -66,11 +69,12 @@ export class Attachment {
   /** Reads what a node is. */
   get viewCall(): ScriptCall {
     const { keys } = this.#nodes;
-    return { keys: [keys.marker, keys.identity, keys.quarantine], args: [] };
+    return { keys: [keys.marker, keys.identity, keys.quarantine, keys.term], args: [] };
   }
 
   /** Each step is the same whoever takes it, so that several may set up one quorum at the same time. */
   async #found(views: Votes<NodeView>): Promise<string> {
+    this.#throwIfUsedAlone(answersOf(views).filter(({ answer }) => answer.isUsedAlone));
     const identified = await this.#askEach(
       identifyScript,
       () => ({ keys: [this.#nodes.keys.identity], args: [this.#nodes.runtime.randomHex(8)] }),
@@ -98,6 +102,7 @@ export class Attachment {
       (node) => ({ keys: this.viewCall.keys, args: [marker, identities[node] ?? ''] }),
       (reply) => (typeof reply === 'string' ? reply : ''),
     );
+    this.#throwIfUsedAlone(answersOf(enlisted).filter(({ answer }) => answer === isUsedAlone));
     const members = answersOf(enlisted).filter(({ answer }) => answer === marker);
     if (members.length < majorityOf(this.#nodes.nodes.length))
       throw noMajority('the setting up of a new quorum', enlisted, this.#addresses, true);
@@ -132,6 +137,16 @@ export class Attachment {
     throw new StoreRefusedError(
       'QUARANTINE',
       `${blank.length} of ${this.#nodes.nodes.length} nodes have lost their memory, a majority: what they had granted is not known, so nothing is granted for another ${Math.ceil(leftMs / 1000)} s. Bring back a node that remembers to end that sooner.`,
+    );
+  }
+
+  /** What a single server has granted, a quorum would grant a second time. */
+  #throwIfUsedAlone(used: readonly { readonly node: number }[]): void {
+    if (used.length === 0) return;
+    const addresses = used.map(({ node }) => this.#addresses[node]).join(', ');
+    const { everything, term } = this.#nodes.keys;
+    throw new StoreMisconfiguredError(
+      `${addresses} granted leases of this namespace without a quorum (the key "${term}" says so): those who hold them and the quorum would not know of each other. Use another namespace; or stop all who use redis:// URLs there, and remove the keys "${everything}".`,
     );
   }
 
@@ -183,7 +198,7 @@ export class Attachment {
           .then(report),
     );
     return poll(this.#nodes.runtime, requests, {
-      timeoutMs: attachTimeoutMs,
+      timeoutMs: allTimeoutMs,
       isLagging: (node) => this.#nodes.nodes[node]?.isLagging === true,
       isDecided,
     });
@@ -191,6 +206,6 @@ export class Attachment {
 }
 
 function parseView(reply: unknown): NodeView {
-  const [marker, identity] = reply as (string | null)[];
-  return { marker: marker ?? null, identity: identity ?? null };
+  const [marker = null, identity = null, , term = null] = reply as (string | null)[];
+  return { marker, identity, isUsedAlone: marker === null && term !== null };
 }

@@ -4,11 +4,6 @@ import { RedisKeys } from '../redis/index.js';
 export class QuorumKeys extends RedisKeys {
   readonly #prefix = this.term.replace(/term$/, '');
 
-  /** String: that the node is a member, of which quorum, and by which numbers that counts. */
-  get marker(): string {
-    return `${this.#prefix}member`;
-  }
-
   /** String: a random id of the memory that a node has: a new one when a quorum is set up with it, and with each that it gets back. */
   get identity(): string {
     return `${this.#prefix}identity`;

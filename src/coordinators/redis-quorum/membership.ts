@@ -5,6 +5,8 @@ import { majorityOf, type Votes } from './majority.js';
 export interface NodeView {
   readonly marker: string | null;
   readonly identity: string | null;
+  /** Whether it granted leases of this namespace as a single server, and is no member. */
+  readonly isUsedAlone: boolean;
 }
 
 /** By which numbers the members of a quorum count: all clients have to agree on them. */

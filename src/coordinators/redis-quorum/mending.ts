@@ -26,7 +26,8 @@ const mendPauseMs = 1_000;
 export class Mending {
   readonly #nodes: Nodes;
   readonly #reports: MembershipReports;
-  readonly #out = new Set<number>();
+  /** Why each of them is. */
+  readonly #out = new Map<number, string>();
   readonly #attempts = new Map<number, { notBeforeMs: number; isRunning: boolean }>();
 
   constructor(nodes: Nodes, reports: MembershipReports) {
@@ -40,8 +41,8 @@ export class Mending {
   }
 
   noteOut(number: number, reason: string): void {
-    if (this.#out.has(number)) return;
-    this.#out.add(number);
+    if (this.#out.get(number) === reason) return;
+    this.#out.set(number, reason);
     this.#reports.nodeOut(this.#addressOf(number), reason);
   }
 
@@ -56,6 +57,8 @@ export class Mending {
     void seedNode({ ...this.#nodes, noteLost }, number, marker, sources)
       .then((outcome) => {
         if (outcome === 'stranger') this.noteOut(number, 'it is a member of another quorum');
+        if (outcome === 'used-alone')
+          this.noteOut(number, 'leases of this namespace were granted there without the quorum');
         if (outcome === 'seeded') this.noteMember(number);
       })
       // Whoever meets it again tries again.

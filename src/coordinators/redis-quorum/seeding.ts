@@ -31,7 +31,14 @@ export interface Seedbed {
   noteLost(number: number): void;
 }
 
-export type SeedingOutcome = 'seeded' | 'member' | 'stranger' | 'busy' | 'failed';
+export type SeedingOutcome =
+  | 'seeded'
+  | 'member'
+  | 'stranger'
+  /** It granted leases of the namespace as a single server. */
+  | 'used-alone'
+  | 'busy'
+  | 'failed';
 
 const stepTimeoutMs = 2_000;
 /** Whoever is at it and dies keeps others from it for this long. */
@@ -60,18 +67,18 @@ export async function seedNode(
     stepTimeoutMs,
   )) as [string | null];
   if (standing !== null) return standing === marker ? 'member' : 'stranger';
-  quorum.noteLost(number);
   const token = quorum.runtime.randomHex(16);
   const begun = await node.ask(
     beginSeedingScript,
-    { keys: [keys.marker, keys.seeding], args: [token, seedingLifeMs] },
+    { keys: [keys.marker, keys.seeding, keys.term], args: [token, seedingLifeMs] },
     stepTimeoutMs,
   );
-  if (begun !== 'begun') return begun as 'member' | 'busy';
+  if (begun !== 'used-alone') quorum.noteLost(number);
+  if (begun !== 'begun') return begun as 'member' | 'busy' | 'used-alone';
   const outcome = await giveBack(quorum, node, marker, token, sourceCount).catch(
     () => 'failed' as const,
   );
-  if (outcome === 'failed')
+  if (outcome !== 'seeded')
     await node.ask(abandonSeedingScript, { keys: [keys.seeding], args: [token] }, stepTimeoutMs);
   return outcome;
 }
@@ -82,22 +89,25 @@ async function giveBack(
   marker: string,
   token: string,
   sourceCount: number,
-): Promise<'seeded' | 'failed'> {
+): Promise<'seeded' | 'used-alone' | 'failed'> {
   const { keys } = quorum;
   await quorum.pause(settleMs);
   const others = quorum.nodes.filter((other) => other !== node);
   const recalled = await Promise.all(others.map((other) => recall(quorum, other, marker)));
   const known = recalled.filter((memories) => memories !== undefined);
   if (known.length < sourceCount) return 'failed';
-  for (const items of steps(merge(quorum, known))) {
+  const { memories, term } = merge(quorum, known);
+  for (const items of steps(memories)) {
     const call = { keys: [keys.marker, keys.seeding], args: [token, JSON.stringify(items)] };
     if ((await node.ask(seedScript, call, stepTimeoutMs)) !== 1) return 'failed';
   }
   const finish = {
-    keys: [keys.marker, keys.seeding, keys.quarantine, keys.identity],
-    args: [token, marker],
+    keys: [keys.marker, keys.seeding, keys.quarantine, keys.identity, keys.term],
+    args: [token, marker, ...(term === undefined ? [] : [String(term.value), term.lifeMs])],
   };
-  return (await node.ask(finishSeedingScript, finish, stepTimeoutMs)) === 1 ? 'seeded' : 'failed';
+  const finished = await node.ask(finishSeedingScript, finish, stepTimeoutMs);
+  if (finished === 'member') return 'seeded';
+  return finished === 'used-alone' ? finished : 'failed';
 }
 
 /** By key. */
@@ -133,7 +143,11 @@ async function recall(
   return memories;
 }
 
-function merge(quorum: Seedbed, known: readonly Memories[]): Memory[] {
+/** The last term comes with the vote, the rest before it. */
+function merge(
+  quorum: Seedbed,
+  known: readonly Memories[],
+): { readonly memories: Memory[]; readonly term: Memory | undefined } {
   const { keys } = quorum;
   const all = new Set(known.flatMap((memories) => [...memories.keys()]));
   const mergers: [string, (memories: readonly Memory[]) => Memory | undefined][] = [
@@ -141,7 +155,6 @@ function merge(quorum: Seedbed, known: readonly Memories[]): Memory[] {
     [keys.historyStart, mergeHistories],
     [keys.documentStart, mergeDocuments],
     [keys.groupStart, mergeGroups],
-    [keys.term, highestTerm],
   ];
   const of = (key: string) => known.flatMap((memories) => memories.get(key) ?? []);
   const merged = [...all].flatMap((key) => {
@@ -156,7 +169,7 @@ function merge(quorum: Seedbed, known: readonly Memories[]): Memory[] {
   const lifeMs = longestLived(resumed)?.lifeMs ?? 0;
   if (fields.size > 0)
     merged.push({ key: keys.resumed, kind: 'hash', lifeMs, value: [...fields].flat() });
-  return merged;
+  return { memories: merged, term: highestTerm(of(keys.term)) };
 }
 
 function highestTerm(memories: readonly Memory[]): Memory | undefined {

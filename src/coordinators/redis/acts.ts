@@ -1,4 +1,3 @@
-import type { RedisSession } from '../../drivers/redis/index.js';
 import type { Act, RevokeRequest } from '../acts.js';
 import type { CallOptions } from '../contract.js';
 import type { HistoryEntry } from '../history.js';
@@ -11,17 +10,18 @@ import { parseLine } from './history.js';
 import type { RedisKeys } from './keys.js';
 import { parseOwnRecord } from './record.js';
 import { historyScript, resumeScript, revokeScript, suspendScript } from './scripts/index.js';
+import type { DecidingServer } from './server.js';
 import { encodeWords } from './words.js';
 import type { RedisWrites } from './writes.js';
 
 /** What operators do to a name, and what is remembered of it. */
 export class RedisActs {
-  readonly #session: RedisSession;
+  readonly #server: DecidingServer;
   readonly #writes: RedisWrites;
   readonly #keys: RedisKeys;
 
-  constructor(session: RedisSession, writes: RedisWrites, keys: RedisKeys) {
-    this.#session = session;
+  constructor(server: DecidingServer, writes: RedisWrites, keys: RedisKeys) {
+    this.#server = server;
     this.#writes = writes;
     this.#keys = keys;
   }
@@ -61,8 +61,7 @@ export class RedisActs {
 
   async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
     const { lease, history } = this.#keys.place(validateName(name));
-    const { connection } = this.#session;
-    const reply = await connection.run(historyScript, [lease, history], [], checkTimeout(call));
+    const reply = await this.#server.run(historyScript, [lease, history], [], checkTimeout(call));
     if (reply === 'corrupt') throw badHistory(name, history);
     return (reply as string[]).map((text) => {
       const line = parseLine(text);

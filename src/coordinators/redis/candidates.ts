@@ -1,4 +1,3 @@
-import type { RedisSession } from '../../drivers/redis/index.js';
 import type { RecordCorruptError } from '../../errors/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type {
@@ -20,6 +19,7 @@ import type { RedisKeys } from './keys.js';
 import { ttlSlackMs } from './limits.js';
 import { parseOwnRecord } from './record.js';
 import { candidatesScript, enrollScript, withdrawScript } from './scripts/index.js';
+import type { DecidingServer } from './server.js';
 
 /*
  * The table of a name's candidates is a hash with two kinds of fields:
@@ -45,13 +45,13 @@ export type EnrollReply = readonly [
 
 /** Who waits for which name, who else is there, and whom to call. */
 export class RedisCandidates {
-  readonly #session: RedisSession;
+  readonly #server: DecidingServer;
   readonly #keys: RedisKeys;
   readonly #onRepaired: (name: string) => void;
 
   /** `onRepaired` hears of records that were cut down to their own ttl. */
-  constructor(session: RedisSession, keys: RedisKeys, onRepaired: (name: string) => void) {
-    this.#session = session;
+  constructor(server: DecidingServer, keys: RedisKeys, onRepaired: (name: string) => void) {
+    this.#server = server;
     this.#keys = keys;
     this.#onRepaired = onRepaired;
   }
@@ -77,7 +77,7 @@ export class RedisCandidates {
       metadata ?? '',
     ]);
     const args = [checked.length, ...entries];
-    const reply = await this.#session.connection.run(enrollScript, keys, args, timeoutMs);
+    const reply = await this.#server.run(enrollScript, keys, args, timeoutMs);
     const [now, results] = reply as [string, EnrollReply[] | number];
     if (typeof results === 'number') throw this.#foreign(checked[results - 1]?.name ?? '');
     return results.map((one, index) => {
@@ -98,7 +98,7 @@ export class RedisCandidates {
     ];
     const holders = checked.flatMap(({ holder }) => [holder.digest, holder.id]);
     const args = [checked.length, ...holders];
-    await this.#session.connection.run(withdrawScript, keys, args, timeoutMs);
+    await this.#server.run(withdrawScript, keys, args, timeoutMs);
   }
 
   #foreign(name: string): RecordCorruptError {
@@ -109,7 +109,7 @@ export class RedisCandidates {
     const { queue, candidates } = this.#keys.place(validateName(name));
     const timeoutMs = checkTimeout(call);
     const keys = [queue, candidates];
-    const reply = await this.#session.connection.run(candidatesScript, keys, [], timeoutMs);
+    const reply = await this.#server.run(candidatesScript, keys, [], timeoutMs);
     if (reply === null) throw this.#foreign(name);
     const [now, fields, digests] = reply as [string, string[], string[]];
     const places = new Map(digests.map((digest, place) => [digest, place]));
@@ -121,9 +121,9 @@ export class RedisCandidates {
 
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     checkHolder(holder);
-    this.#session.throwIfClosed();
+    this.#server.session.throwIfClosed();
     const channel = `${this.#keys.calls}${holder.digest}`;
-    return this.#session.subscriber.subscribe(channel, (message) => {
+    return this.#server.session.subscriber.subscribe(channel, (message) => {
       const call = message === undefined ? anything : parseCall(message);
       if (call !== undefined) called(call);
     });

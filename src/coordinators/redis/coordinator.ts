@@ -55,6 +55,7 @@ import { promisesOf } from './promises.js';
 import { RedisReads } from './reads.js';
 import { RenewalLocator, renewCall } from './renewals.js';
 import { acquireScript, endScript, renewScript } from './scripts/index.js';
+import { DecidingServer } from './server.js';
 import { checkReplicas, notConfirmed, RedisWrites, type ReplicaOptions } from './writes.js';
 
 export interface RedisCoordinatorOptions extends RedisSourceOptions, ReplicaOptions {
@@ -88,8 +89,8 @@ export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordina
  * unlikely, and nothing makes it impossible. A lease alone is never mutual exclusion: put a fence at what the holder writes
  * to.
  *
- * It connects at the first call. A server that is a replica, or may evict keys, is refused with
- * `StoreMisconfiguredError`; where others say who the master is, they are asked again instead. Calls may run concurrently
+ * It connects at the first call. A server that is a replica, may evict keys, or is a node of a quorum for this namespace, is
+ * refused with `StoreMisconfiguredError`; where others say who the master is, they are asked again instead. Calls may run concurrently
  * and share one connection; a call that gets no answer within its timeout gives that connection up, and what else was in
  * flight on it has an unknown outcome as well.
  *
@@ -117,6 +118,7 @@ class OneMasterCoordinator implements RedisCoordinator {
   readonly #keys: RedisKeys;
   readonly #renewals: RenewalLocator;
   readonly #session: RedisSession;
+  readonly #server: DecidingServer;
   readonly #writes: RedisWrites;
   readonly #runtime: Runtime;
   readonly #events = new Emitter<RedisCoordinatorEvents>();
@@ -138,20 +140,21 @@ class OneMasterCoordinator implements RedisCoordinator {
       connectTimeoutMs,
       slotKey: this.#keys.term,
     });
-    this.#writes = new RedisWrites(this.#session, confirmation);
+    this.#server = new DecidingServer(this.#session, this.#keys);
+    this.#writes = new RedisWrites({ connection: this.#server }, confirmation);
     this.promises = promisesOf(this.#session.topology, confirmation?.replicas ?? 0);
     this.#runtime = runtime;
     for (const name of ['connected', 'disconnected', 'warning'] as const)
       this.#session.on(name, (event) => this.#events.emit(name, event));
     const repaired = (name: string) => this.#events.emit('repaired', { name });
-    this.#reads = new RedisReads(this.#session, this.#keys, {
+    this.#reads = new RedisReads(this.#server, this.#keys, {
       foreign: (name) =>
         this.#events.emit('corrupt', { name, detail: 'a value that is no record' }),
       repaired,
     });
-    this.#candidates = new RedisCandidates(this.#session, this.#keys, repaired);
-    this.#acts = new RedisActs(this.#session, this.#writes, this.#keys);
-    this.#documents = new RedisDocuments(this.#session, this.#writes, this.#keys);
+    this.#candidates = new RedisCandidates(this.#server, this.#keys, repaired);
+    this.#acts = new RedisActs(this.#server, this.#writes, this.#keys);
+    this.#documents = new RedisDocuments(this.#server, this.#writes, this.#keys);
     if (typeof urlOrClient === 'string' || urlOrClient instanceof URL)
       this.#recipe = recipeOf(String(urlOrClient), { ...options, namespace });
   }
@@ -267,7 +270,7 @@ class OneMasterCoordinator implements RedisCoordinator {
   ): Promise<EndResult[]> {
     if (requests.length === 0) return [];
     const { keys, args } = endCall(this.#keys, requests);
-    const reply = await this.#session.connection.run(endScript, keys, args, timeoutMs);
+    const reply = await this.#server.run(endScript, keys, args, timeoutMs);
     for (const { name } of requests) this.#keys.place(name).indexFreshUntilMs = notIndexed;
     return answerEnd(reply);
   }

@@ -1,20 +1,20 @@
-import type { RedisSession } from '../../drivers/redis/index.js';
 import type { CallOptions, StoredDocument, WriteDocumentResult } from '../contract.js';
 import { validateName } from '../names.js';
 import { checkDocument, checkTimeout } from '../requests.js';
 import { answerDocument, answerWrite, badDocument } from './answers.js';
 import type { RedisKeys } from './keys.js';
 import { readDocumentScript, writeDocumentScript } from './scripts/index.js';
+import type { DecidingServer } from './server.js';
 import type { RedisWrites } from './writes.js';
 
 /** Small versioned texts beside the leases. */
 export class RedisDocuments {
-  readonly #session: RedisSession;
+  readonly #server: DecidingServer;
   readonly #writes: RedisWrites;
   readonly #keys: RedisKeys;
 
-  constructor(session: RedisSession, writes: RedisWrites, keys: RedisKeys) {
-    this.#session = session;
+  constructor(server: DecidingServer, writes: RedisWrites, keys: RedisKeys) {
+    this.#server = server;
     this.#writes = writes;
     this.#keys = keys;
   }
@@ -22,7 +22,7 @@ export class RedisDocuments {
   async read(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
     const keys = [this.#keys.document(validateName(name))];
     const timeoutMs = checkTimeout(call);
-    const reply = await this.#session.connection.run(readDocumentScript, keys, [], timeoutMs);
+    const reply = await this.#server.run(readDocumentScript, keys, [], timeoutMs);
     if (reply === 'corrupt') throw badDocument(name, this.#keys.document(name));
     return answerDocument(reply);
   }

@@ -58,6 +58,11 @@ export class RedisKeys {
     return `${this.#prefix}:suspended`;
   }
 
+  /** String: that the server is a node of a quorum, for which these keys are kept, and by which numbers that counts. */
+  get marker(): string {
+    return `${this.#prefix}:member`;
+  }
+
   place(name: string): Place {
     const known = this.#places.get(name);
     if (known !== undefined) return known;

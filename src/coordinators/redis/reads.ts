@@ -1,4 +1,3 @@
-import type { RedisSession } from '../../drivers/redis/index.js';
 import { RecordCorruptError, TenureError } from '../../errors/index.js';
 import type { CallOptions } from '../contract.js';
 import { groupOf } from '../names.js';
@@ -8,6 +7,7 @@ import { badRecord, foreign } from './answers.js';
 import type { RedisKeys } from './keys.js';
 import { outlivesItself, parseRecord } from './record.js';
 import { cutScript, membersScript, readScript } from './scripts/index.js';
+import type { DecidingServer } from './server.js';
 
 /** How many records one step reads: few enough not to hold up renewals, and all shards of a usual group. */
 const readChunkCount = 512;
@@ -27,19 +27,19 @@ export interface ReadsListener {
  * whoever only looks until a name is free, as shard workers do, would otherwise never see that.
  */
 export class RedisReads {
-  readonly #session: RedisSession;
+  readonly #server: DecidingServer;
   readonly #keys: RedisKeys;
   readonly #hears: ReadsListener;
 
-  constructor(session: RedisSession, keys: RedisKeys, hears: ReadsListener) {
-    this.#session = session;
+  constructor(server: DecidingServer, keys: RedisKeys, hears: ReadsListener) {
+    this.#server = server;
     this.#keys = keys;
     this.#hears = hears;
   }
 
   async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
     const checked = checkNames(names);
-    const leftMs = this.#session.connection.budget(checkTimeout(call));
+    const leftMs = this.#server.session.connection.budget(checkTimeout(call));
     const records: (LeaseRecord | undefined)[] = [];
     for (const chunk of chunks(checked)) {
       const found = await this.#readChunk(chunk, undefined, leftMs);
@@ -53,7 +53,7 @@ export class RedisReads {
 
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
     const indexKey = this.#keys.group(checkGroup(group));
-    const leftMs = this.#session.connection.budget(checkTimeout(call));
+    const leftMs = this.#server.session.connection.budget(checkTimeout(call));
     const records: LeaseRecord[] = [];
     for (const chunk of chunks(await this.#namesIn(group, indexKey, leftMs()))) {
       const found = await this.#readChunk(chunk, indexKey, leftMs);
@@ -68,7 +68,7 @@ export class RedisReads {
   /** In order of their code units; some may be free by now. */
   async #namesIn(group: string, indexKey: string, timeoutMs: number): Promise<string[]> {
     const keys = [indexKey, this.#keys.suspended];
-    const reply = await this.#session.connection.run(membersScript, keys, [], timeoutMs);
+    const reply = await this.#server.run(membersScript, keys, [], timeoutMs);
     if (reply === null)
       throw badRecord(
         `in the place of the index of group "${group}", or of the suspended names (the key "${this.#keys.suspended}"),`,
@@ -88,7 +88,7 @@ export class RedisReads {
     const leases = names.map((name) => this.#keys.place(name).lease);
     const keys = [this.#keys.suspended, ...leases, ...(indexKey === undefined ? [] : [indexKey])];
     const args = [names.length, ...names];
-    const reply = await this.#session.connection.run(readScript, keys, args, leftMs());
+    const reply = await this.#server.run(readScript, keys, args, leftMs());
     const [now, replies] = reply as [string, RecordReply[]];
     const odd: string[] = [];
     const found = replies.map(([text, remainingMs, suspension], index) => {
@@ -105,7 +105,7 @@ export class RedisReads {
   async #cut(names: readonly string[], timeoutMs: number): Promise<void> {
     const keys = names.map((name) => this.#keys.place(name).lease);
     try {
-      const reply = await this.#session.connection.run(cutScript, keys, [], timeoutMs);
+      const reply = await this.#server.run(cutScript, keys, [], timeoutMs);
       for (const number of reply as number[]) this.#hears.repaired(names[number - 1] as string);
     } catch (error) {
       if (!(error instanceof TenureError)) throw error;

@@ -51,13 +51,18 @@ export function checkReplicas(options: ReplicaOptions): Confirmation | undefined
   return { replicas, replicaTimeoutMs };
 }
 
+type Server = Pick<RedisSession['connection'], 'run' | 'runConfirmed'>;
+
 /** Runs the scripts whose effect must not be forgotten. */
 export class RedisWrites {
-  readonly #session: RedisSession;
+  readonly #server: Server;
   readonly #confirmation: Confirmation | undefined;
 
-  constructor(session: RedisSession, confirmation: Confirmation | undefined) {
-    this.#session = session;
+  constructor(
+    { connection }: { readonly connection: Server },
+    confirmation: Confirmation | undefined,
+  ) {
+    this.#server = connection;
     this.#confirmation = confirmation;
   }
 
@@ -68,10 +73,9 @@ export class RedisWrites {
     args: readonly (string | number)[],
     timeoutMs: number,
   ): Promise<Written> {
-    const { connection } = this.#session;
     if (this.#confirmation !== undefined)
-      return connection.runConfirmed(script, keys, args, timeoutMs, this.#confirmation);
-    const value = await connection.run(script, keys, args, timeoutMs);
+      return this.#server.runConfirmed(script, keys, args, timeoutMs, this.#confirmation);
+    const value = await this.#server.run(script, keys, args, timeoutMs);
     return { value, shortfall: Promise.resolve(undefined) };
   }
 

@@ -1,4 +1,5 @@
-import { defineScript, type RedisScript } from '../../../drivers/redis/index.js';
+import type { RedisScript } from '../../../drivers/redis/index.js';
+import { derived } from '../../redis/index.js';
 
 const members = new Map<RedisScript, RedisScript>();
 
@@ -10,7 +11,7 @@ const members = new Map<RedisScript, RedisScript>();
  * - Keeps true: a node that lost its memory has lost its marker with it, so it does nothing.
  */
 export function asMember(script: RedisScript): RedisScript {
-  return remembered(
+  return derived(
     members,
     script,
     () => `
@@ -36,7 +37,7 @@ const stamped = new Map<RedisScript, RedisScript>();
  * - ARGV: last the time in Unix ms. Only for scripts that judge no deadline by it: those go by the TTL of their keys.
  */
 export function atStamp(script: RedisScript): RedisScript {
-  return remembered(
+  return derived(
     stamped,
     script,
     () => `
@@ -44,14 +45,4 @@ now = tonumber(table.remove(ARGV))
 ${script.body}
 `,
   );
-}
-
-function remembered(
-  known: Map<RedisScript, RedisScript>,
-  script: RedisScript,
-  body: () => string,
-): RedisScript {
-  const found = known.get(script) ?? defineScript(script.name, body());
-  known.set(script, found);
-  return found;
 }

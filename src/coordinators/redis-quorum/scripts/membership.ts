@@ -1,15 +1,18 @@
 import { defineScript } from '../../../drivers/redis/index.js';
 
+/** What a node answers that has no marker and a last term: it granted leases as a single server. */
+export const isUsedAlone = 'used-alone';
+
 /**
- * What makes a node a member.
+ * What makes a node a member, and the last term of the namespace.
  *
- * - KEYS: the marker; the identity; the quarantine. Returns the text of each (nothing: there is none). Changes nothing.
+ * - KEYS: the marker; the identity; the quarantine; the last term. Returns the text of each (nothing: there is none). Changes nothing.
  */
 export const describeScript = defineScript(
   'describe',
   `
 local found = {}
-for i = 1, 3 do
+for i = 1, #KEYS do
   local text = pcall('GET', KEYS[i])
   found[i] = type(text) == 'string' and text or false
 end
@@ -33,9 +36,11 @@ return call('GET', KEYS[1])
 /**
  * Makes a node of a new quorum a member.
  *
- * - KEYS: the marker; the identity; the quarantine. ARGV: the marker's text; the identity that is meant.
- * - Returns the marker that stands there then, or nothing if the node has lost its memory since it was given that id.
- * - Keeps true: a marker is never replaced.
+ * - KEYS: the marker; the identity; the quarantine; the last term. ARGV: the marker's text; the identity that is meant.
+ * - Returns the marker that stands there then, nothing if the node has lost its memory since it was given that id, or
+ *   `used-alone`.
+ * - Keeps true: a marker is never replaced; what a single server granted is no quorum's. From the marker on, no script of a
+ *   single server does anything here.
  */
 export const enlistScript = defineScript(
   'enlist',
@@ -43,6 +48,7 @@ export const enlistScript = defineScript(
 local standing = call('GET', KEYS[1])
 if standing then return standing end
 if call('GET', KEYS[2]) ~= ARGV[3] then return false end
+if call('EXISTS', KEYS[4]) == 1 then return '${isUsedAlone}' end
 call('SET', KEYS[1], ARGV[2])
 call('DEL', KEYS[3])
 return ARGV[2]
@@ -71,13 +77,14 @@ return number(math.max(0, since + tonumber(ARGV[2]) - now))
 /**
  * Begins to give a node its memory back.
  *
- * - KEYS: the marker; who is at it. ARGV: a random token; for how long in ms.
- * - Returns `begun`, `member` if it is one already, or `busy` if somebody else is at it.
+ * - KEYS: the marker; who is at it; the last term. ARGV: a random token; for how long in ms.
+ * - Returns `begun`, `member` if it is one already, `used-alone`, or `busy` if somebody else is at it.
  */
 export const beginSeedingScript = defineScript(
   'beginSeeding',
   `
 if call('EXISTS', KEYS[1]) == 1 then return 'member' end
+if call('EXISTS', KEYS[3]) == 1 then return '${isUsedAlone}' end
 if call('SET', KEYS[2], ARGV[2], 'NX', 'PX', ARGV[3]) then return 'begun' end
 return 'busy'
 `,
@@ -120,18 +127,23 @@ return 1
 /**
  * Makes a node that has its memory back a member.
  *
- * - KEYS: the marker; who is at it; the quarantine; the identity. ARGV: the token; the marker's text.
- * - Returns 1, or 0 if somebody else is at it, or the node has lost its memory anew.
- * - Keeps true: whoever compares the identity with an earlier one sees that there was a loss in between.
+ * - KEYS: the marker; who is at it; the quarantine; the identity; the last term. ARGV: the token; the marker's text; then, if
+ *   others know it, the last term, and how long it is kept in ms.
+ * - Returns `member`; `busy` if somebody else is at it, or the node has lost its memory anew; or `used-alone`.
+ * - Keeps true: whoever compares the identity with an earlier one sees that there was a loss in between. The last term is
+ *   written with the marker: one without the other was granted by the node as a single server, before or meanwhile.
  */
 export const finishSeedingScript = defineScript(
   'finishSeeding',
   `
-if call('EXISTS', KEYS[1]) == 1 or call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+if call('EXISTS', KEYS[1]) == 1 or call('GET', KEYS[2]) ~= ARGV[2] then return 'busy' end
+if call('EXISTS', KEYS[5]) == 1 then return '${isUsedAlone}' end
 call('SET', KEYS[1], ARGV[3])
+if ARGV[4] then call('SET', KEYS[5], ARGV[4]) end
+if ARGV[4] and ARGV[5] ~= '0' then call('PEXPIRE', KEYS[5], ARGV[5]) end
 call('SET', KEYS[4], ARGV[2])
 call('DEL', KEYS[2], KEYS[3])
-return 1
+return 'member'
 `,
 );
 
