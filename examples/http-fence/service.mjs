@@ -9,7 +9,8 @@
  */
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
-import { fencingTokenOf, nodeFence } from 'tenure/http';
+import { StaleTermError } from 'tenure';
+import { fencingTokenOf, nodeFence, problemOf } from 'tenure/http';
 import { MemoryResource, memoryFence } from 'tenure/memory';
 
 const accounts = ['acme', 'umbrella'];
@@ -40,8 +41,9 @@ export async function startService(port) {
         });
         response.end(`${balanceOf(account)} cents\n`);
       } catch (error) {
-        response.writeHead(500).end();
-        console.error(`not written: ${error}`);
+        if (!(error instanceof StaleTermError)) throw error;
+        response.writeHead(409, { 'content-type': 'application/problem+json' });
+        response.end(JSON.stringify(problemOf(error)));
       }
     }),
   );

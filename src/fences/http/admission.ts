@@ -9,7 +9,7 @@ import {
   type ResolvedHttpFence,
   resolveHttpFence,
 } from './options.js';
-import { type FencingProblem, problem, problemMediaType } from './problems.js';
+import { type FencingProblem, problem, problemMediaType, problemOf } from './problems.js';
 import { tokenFrom } from './tokens.js';
 
 /** A request as every framework can show it. */
@@ -106,7 +106,7 @@ export class Gate<Request> {
       await withDeadline(runtime, timeoutMs, `the claim of "${resource}"`, claim);
       return token;
     } catch (error) {
-      if (error instanceof StaleTermError) return stale(token, error);
+      if (error instanceof StaleTermError) return new Refusal(problemOf(error), error);
       // Whatever it is, the fence has not said yes.
       const detail = 'The store of the fence could not be asked; nothing was done.';
       return unavailable(detail, error, { resource, term });
@@ -156,15 +156,6 @@ function notAccepted(resource: string | undefined, term: number): Refusal {
       ? 'Name the resource in Fencing-Resource.'
       : 'Fencing-Resource names another resource than this request may write to.';
   return new Refusal(problem('resource-not-accepted', detail, { term }));
-}
-
-function stale({ name: resource, term }: FencingToken, error: StaleTermError): Refusal {
-  const { installedTerm } = error;
-  const detail =
-    installedTerm === term
-      ? `Another holder has term ${term} as well. Nothing was done; stop, and acquire the lease again.`
-      : `Term ${term} is over: ${installedTerm} is installed. Nothing was done; stop, and acquire the lease again.`;
-  return new Refusal(problem('stale-term', detail, { resource, term, installedTerm }), error);
 }
 
 function unavailable(

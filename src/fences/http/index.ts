@@ -12,5 +12,5 @@ export {
 export { type HonoLikeContext, honoFence } from './hono.js';
 export { expressFence, nodeFence } from './node.js';
 export type { HttpFenceOptions, HttpFenceRefusal, HttpFenceResource } from './options.js';
-export type { FencingProblem } from './problems.js';
+export { type FencingProblem, problemOf } from './problems.js';
 export { fencingTokenOf } from './tokens.js';

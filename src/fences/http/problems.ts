@@ -1,3 +1,5 @@
+import type { StaleTermError } from '../../errors/index.js';
+
 /** What the fence of an HTTP service answers with, as the `type` of a problem document (RFC 9457) ends. */
 export type FencingProblemKind =
   | 'stale-term'
@@ -50,4 +52,18 @@ export function problem(
 ): FencingProblem {
   const { status, title } = outlines[kind];
   return { type: typeOf(kind), title, status, detail, ...particulars };
+}
+
+/**
+ * The problem document of a refused term, for a service whose transaction was refused after the request was admitted:
+ * send it with status 409 and the media type `application/problem+json`, and {@link fencedFetch} makes the error of it
+ * again.
+ */
+export function problemOf({ resource, term, installedTerm }: StaleTermError): FencingProblem {
+  const why =
+    installedTerm === term
+      ? `Another holder has term ${term} as well.`
+      : `Term ${term} is over: ${installedTerm} is installed.`;
+  const detail = `${why} Nothing was done; stop, and acquire the lease again.`;
+  return problem('stale-term', detail, { resource, term, installedTerm });
 }
