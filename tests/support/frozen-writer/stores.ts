@@ -1,0 +1,6 @@
+import { store as postgres } from './postgres.js';
+import { store as sqlite } from './sqlite.js';
+import type { FencedStore } from './store.js';
+
+/** Every resource whose fence is tried on a writer that is really frozen. */
+export const fencedStores: Readonly<Record<string, FencedStore>> = { postgres, sqlite };
