@@ -41,6 +41,7 @@ import {
   copies,
 } from '../requests.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
+import { enrollOne } from '../rules/operations.js';
 import type { SnapshotLedger } from '../rules/snapshot.js';
 import { describeName } from '../rules/standing.js';
 import { inPart, inSteps } from './batches.js';
@@ -48,6 +49,7 @@ import { ending } from './endings.js';
 import { Granting } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
+import { OwnPlaces, type Sought } from './own.js';
 import { OwnKeys } from './own-keys.js';
 import { tooManyWaiters } from './plan.js';
 import { etcdPromises } from './promises.js';
@@ -119,6 +121,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
   readonly #steps: Steps;
+  readonly #places = new OwnPlaces();
   readonly #leases: StoreLeases;
   readonly #holdings: Holdings;
   readonly #voiding: Voiding;
@@ -149,6 +152,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       leases: this.#leases,
       holdings: this.#holdings,
       voiding: this.#voiding,
+      places: this.#places,
       note: (holding) => this.#note(holding),
     });
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
@@ -245,17 +249,23 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     call: CallOptions,
   ): Promise<EnrollResult[]> {
     const checked = copies(checkEnrollments(requests));
-    const results = await this.#inSteps(checked, (some) => this.#enrollSome(some, call));
+    const timeoutMs = checkTimeout(call);
+    const results = await this.#inSteps(checked, (some) => this.#enrollSome(some, timeoutMs));
     this.#waking.enrolled(checked, results);
     return results;
   }
 
   override async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
     const checked = copies(checkWithdrawals(requests));
+    const timeoutMs = checkTimeout(call);
     this.#waking.withdrawn(checked);
-    await this.#inSteps(checked, async (some) => {
-      await super.withdraw(some, call);
-      return some.map(() => undefined);
+    await this.#inSteps(checked, (some) => {
+      const deadline = this.#client.deadline(timeoutMs);
+      const names = some.map(({ name }) => name);
+      const sought = new Map(some.map(({ name, holder }) => [name, { holder }]));
+      const execute = (ledger: SnapshotLedger) =>
+        some.map(({ name, holder }) => ledger.candidates.withdraw(name, holder));
+      return this.#steps.run({ names, operation: 'withdraw', deadline, sought, execute });
     });
   }
 
@@ -313,19 +323,34 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
 
   async #enrollSome(
     requests: readonly EnrollRequest[],
-    call: CallOptions,
+    timeoutMs: number,
   ): Promise<EnrollResult[]> {
+    const deadline = this.#client.deadline(timeoutMs);
+    this.#prepareLeases(requests, 'enroll', deadline);
+    const sought = new Map(requests.map((request) => [request.name, this.#soughtBy(request)]));
+    const execute = (ledger: SnapshotLedger, view: View): EnrollResult[] =>
+      requests.map((request) => {
+        const result = enrollOne(ledger, request, view.facts.wallMs);
+        const isWaiting = request.standing === 'waiting';
+        return { ...result, position: isWaiting ? view.names.get(request.name)?.ahead : undefined };
+      });
+    const names = requests.map(({ name }) => name);
     try {
-      return await super.enroll(requests, call);
+      return await this.#steps.run({ names, operation: 'enroll', deadline, sought, execute });
     } catch (error) {
       if (error instanceof OutcomeUnknownError) {
         for (const request of requests) {
-          const key = this.#keys.candidate(request.name, request.holder.digest);
+          const key = this.#keys.candidate(request.name, request.holder);
           this.#holdings.doubtEntry(request, key);
         }
       }
       throw error;
     }
+  }
+
+  #soughtBy({ holder, standing, preference, ttlMs }: EnrollRequest): Sought {
+    const leaseId = this.#leases.current(StoreLeases.seconds(ttlMs));
+    return standing === 'waiting' ? { holder, preference, leaseId } : { holder };
   }
 
   /** Nothing is let in that was sent before. A full database takes no word of that, and lets nothing in. */
@@ -364,7 +389,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     timeoutMs: number,
   ): Promise<AcquireResult[]> {
     const deadline = this.#client.deadline(timeoutMs);
-    this.#prepareLeases(requests, deadline);
+    this.#prepareLeases(requests, 'acquire', deadline);
     const granting = new Granting(requests);
     try {
       const results = await this.#steps.run<AcquireResult[]>({
@@ -400,12 +425,16 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     return await inSteps(requests, 1, (one) => this.#grantSome(one, leftMs));
   }
 
-  /** While the names are read, what a grant will hang on is extended. */
-  #prepareLeases(requests: readonly AcquireRequest[], deadline: Deadline): void {
+  /** While the names are read, what a grant or an entry will hang on is extended. */
+  #prepareLeases(
+    requests: readonly { readonly ttlMs: number }[],
+    what: string,
+    deadline: Deadline,
+  ): void {
     const since = this.#runtime.now();
     const seconds = new Set(requests.map(({ ttlMs }) => StoreLeases.seconds(ttlMs)));
     for (const one of seconds)
-      this.#leases.extended(one, since, 'acquire', deadline).catch(() => undefined);
+      this.#leases.extended(one, since, what, deadline).catch(() => undefined);
   }
 
   #inSteps<Request, Answer>(

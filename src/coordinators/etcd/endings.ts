@@ -9,7 +9,7 @@ import type { StoreLeases } from './store-leases.js';
 import { afterValue } from './values.js';
 import { leaderOf, overdueTerms } from './view.js';
 
-type Ending = Pick<Step<void>, 'names' | 'operation' | 'execute'>;
+type Ending = Pick<Step<void>, 'names' | 'operation' | 'execute' | 'sought'>;
 
 /** What is needed to know whether something is still to be ended. */
 export interface EndingParts {
@@ -50,7 +50,8 @@ export function ending(holding: Holding, parts: EndingParts): Ending {
     const kv = view.names.get(name)?.candidateKeys.find(({ key }) => key === holding.key);
     if (isOurs(kv?.lease)) ledger.candidates.withdraw(name, holding.holder);
   };
-  return { names, operation: 'withdraw', execute };
+  const sought = new Map([[name, { holder: holding.holder }]]);
+  return { names, operation: 'withdraw', execute, sought };
 }
 
 function endingOfLease(holding: HeldLease, holdings: Holdings): Ending {

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { type KeyRange, withPrefix } from '../../drivers/etcd/index.js';
+import type { Holder } from '../holder.js';
 import { encodeName } from '../names.js';
 
 /** Which part of what is kept of a name. */
@@ -57,8 +59,38 @@ export class EtcdKeys {
     return withPrefix(`${this.#control}candidate/${encodeName(name)}/`);
   }
 
-  candidate(name: string, digest: string): string {
-    return `${this.#control}candidate/${encodeName(name)}/${digest}`;
+  candidate(name: string, { id, digest }: Holder): string {
+    return `${this.#control}candidate/${encodeName(name)}/${tagOf(id)}/${digest}`;
+  }
+
+  /** The entries of holders of the same id; hardly ever of another one, too. */
+  namesakes(name: string, { id }: Holder): KeyRange {
+    return withPrefix(`${this.#control}candidate/${encodeName(name)}/${tagOf(id)}/`);
+  }
+
+  /** Who waits, in the order in which they are called. */
+  waiting(name: string): KeyRange {
+    return withPrefix(`${this.#control}waiting/${encodeName(name)}/`);
+  }
+
+  /** @param since a revision: who begins later stands behind. */
+  waiter(name: string, preference: number, since: number, digest: string): string {
+    const revision = since.toString(16).padStart(14, '0');
+    return `${this.#class(name, preference)}${revision}-${digest}`;
+  }
+
+  /** Those who are called before this key. */
+  waitingBefore(name: string, key: string): KeyRange {
+    return { key: this.waiting(name).key, end: key };
+  }
+
+  /** Behind all who wait with this preference. */
+  classEnd(name: string, preference: number): string {
+    return withPrefix(this.#class(name, preference)).end ?? '';
+  }
+
+  #class(name: string, preference: number): string {
+    return `${this.waiting(name).key}${String(99 - preference).padStart(2, '0')}-`;
   }
 
   /** When a store lease was last extended. */
@@ -78,4 +110,9 @@ function decode(encoded: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Brings those of one id together, whatever characters and however many it has. */
+function tagOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }

@@ -1,7 +1,7 @@
 import type { EtcdKeyValue } from '../../drivers/etcd/index.js';
 import type { StoredCandidate } from '../rules/candidate.js';
 import type { Draft } from './draft.js';
-import { candidateValue, write } from './values.js';
+import { type CandidateValue, candidateValue, write } from './values.js';
 import { leaderOf, type NameView, waitersOf } from './view.js';
 
 /** What becomes of the entries of candidates, and of their places in the queue that other programs see too. */
@@ -13,7 +13,7 @@ export class EntryPlan {
   }
 
   async plan(view: NameView, after: readonly StoredCandidate[]): Promise<void> {
-    const keyOf = ({ digest }: StoredCandidate) => this.#draft.keys.candidate(view.name, digest);
+    const keyOf = ({ holder }: StoredCandidate) => this.#draft.keys.candidate(view.name, holder);
     const kept = new Set(after.map(keyOf));
     const waiters = waitersOf(view);
     for (const kv of view.candidateKeys) {
@@ -21,10 +21,13 @@ export class EntryPlan {
       if (kept.has(kv.key) || value === undefined) continue;
       this.#draft.expect(kv.key, kv);
       this.#draft.delete({ key: kv.key });
+      const waiterKey = this.#waiterKey(view, value);
+      if (waiterKey !== undefined) this.#draft.delete({ key: waiterKey });
       for (const one of waiters) if (one.holder.equals(value.holder)) this.#leavePlace(one.kv);
-      this.#draft.afterwards(() =>
-        this.#draft.options.holdings.forget('candidate', view.name, kv.key),
-      );
+      this.#draft.afterwards(() => {
+        this.#draft.options.holdings.forget('candidate', view.name, kv.key);
+        this.#draft.options.places.forget(view.name, value.holder.digest);
+      });
     }
     for (const entry of after) {
       const kv = view.candidateKeys.find(({ key }) => key === keyOf(entry));
@@ -46,23 +49,40 @@ export class EntryPlan {
     const leaseId = await this.#draft.extended(lifeMs);
     const old = kv === undefined ? undefined : candidateValue(kv.value);
     const hasNamesake = all.some(({ id, digest }) => id === entry.id && digest !== entry.digest);
+    const isOnLease = kv?.lease === leaseId;
     const isAsBefore =
       old?.standing === standing &&
       old.preference === preference &&
       old.metadata === metadata &&
       old.ttlMs === lifeMs &&
-      kv?.lease === leaseId;
+      isOnLease;
+    const { keys, options } = this.#draft;
+    const since = old?.standing === standing ? old.since : options.view.revision;
+    const isWaiting = standing === 'waiting';
+    const placeKey = isWaiting
+      ? (old?.placeKey ?? keys.queueKey(view.name, leaseId, holder.digest))
+      : undefined;
+    const next = {
+      holder,
+      standing,
+      preference,
+      ttlMs: lifeMs,
+      sinceMs,
+      since,
+      placeKey,
+      metadata,
+    };
     // A refresh extends the store lease and writes nothing, unless a namesake is to see that it was one.
     if (!isAsBefore || hasNamesake) {
-      const since = old?.standing === standing ? entry.since : undefined;
-      const text = write({ holder, standing, preference, ttlMs: lifeMs, sinceMs, since, metadata });
       this.#draft.expect(key, kv);
-      this.#draft.put(key, text, leaseId);
+      this.#draft.put(key, write(next), leaseId);
     }
-    this.#planPlace(view, entry, leaseId);
+    const waiterKey = this.#planWaiter(view, old, next, leaseId, isOnLease);
+    this.#planPlace(view, entry, placeKey, leaseId);
     this.#draft.afterwards(() => {
       const from = this.#draft.now();
-      this.#draft.options.note({
+      options.places.note(view.name, holder, { placeKey, end: waiterKey });
+      options.note({
         kind: 'candidate',
         name: view.name,
         key,
@@ -74,15 +94,44 @@ export class EntryPlan {
     });
   }
 
+  #waiterKey({ name }: NameView, value: CandidateValue | undefined): string | undefined {
+    if (value?.standing !== 'waiting') return undefined;
+    const { preference, since, holder } = value;
+    return this.#draft.keys.waiter(name, preference, since, holder.digest);
+  }
+
+  /** The key by which who waits stands in the order in which they are called. */
+  #planWaiter(
+    view: NameView,
+    old: CandidateValue | undefined,
+    next: CandidateValue,
+    leaseId: string,
+    isOnLease: boolean,
+  ): string | undefined {
+    const former = this.#waiterKey(view, old);
+    const key = this.#waiterKey(view, next);
+    if (former !== undefined && former !== key) this.#draft.delete({ key: former });
+    if (key !== undefined && !(former === key && isOnLease))
+      this.#draft.put(key, write({ holder: next.holder }), leaseId);
+    return key;
+  }
+
   /** The place in the queue that other programs see too. */
-  #planPlace(view: NameView, { holder, standing, digest }: StoredCandidate, leaseId: string): void {
+  #planPlace(
+    view: NameView,
+    { holder }: StoredCandidate,
+    placeKey: string | undefined,
+    leaseId: string,
+  ): void {
     const own = waitersOf(view).find((one) => one.holder.equals(holder));
-    const isWaiting = standing === 'waiting';
-    if (own !== undefined && !isWaiting) this.#leavePlace(own.kv);
-    if (!isWaiting || own?.kv.lease === leaseId) return;
+    if (placeKey === undefined) {
+      if (own !== undefined) this.#leavePlace(own.kv);
+      return;
+    }
+    if (own?.kv.lease === leaseId) return;
     const leads = leaderOf(view)?.value;
     if (leads?.holder.equals(holder)) return;
-    const key = own?.kv.key ?? this.#draft.keys.queueKey(view.name, leaseId, digest);
+    const key = own?.kv.key ?? placeKey;
     this.#draft.expect(key, own?.kv);
     this.#draft.put(key, write({ state: 'waits', id: holder.id, holder }), leaseId);
   }

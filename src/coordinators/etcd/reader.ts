@@ -1,12 +1,23 @@
 import type {
   Deadline,
   EtcdClient,
+  EtcdGet,
   EtcdKeyValue,
-  EtcdOperation,
   KeyRange,
 } from '../../drivers/etcd/index.js';
+import { calledCount } from '../candidates.js';
 import { groupOf } from '../names.js';
 import type { EtcdKeys } from './keys.js';
+import {
+  getsAt,
+  isBehindItself,
+  type Own,
+  type OwnPlaces,
+  ownEntry,
+  type Sought,
+  usualWhereabouts,
+  whereaboutsOf,
+} from './own.js';
 import { type SpaceValue, sessionAtMs, spaceValue } from './values.js';
 import {
   type Facts,
@@ -37,6 +48,8 @@ export interface ReadOptions {
   readonly times: 'none' | 'leaders' | 'candidates';
   readonly what: string;
   readonly deadline: Deadline;
+  /** Whose entry of a name is looked at as well. */
+  readonly sought?: ReadonlyMap<string, Sought> | undefined;
 }
 
 /** Most operations that a server takes in one transaction, unless told otherwise. */
@@ -46,26 +59,92 @@ export const longestTxn = 128;
 export class Reader {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
+  readonly #places: OwnPlaces;
 
-  constructor(client: EtcdClient, keys: EtcdKeys) {
+  constructor(client: EtcdClient, keys: EtcdKeys, places: OwnPlaces) {
     this.#client = client;
     this.#keys = keys;
+    this.#places = places;
   }
 
   async read(names: readonly string[], options: ReadOptions): Promise<View> {
     const { parts, what, deadline } = options;
-    const gets = names.flatMap((name) => parts.map((part) => get(this.range(part, name))));
-    const operations = [get({ key: this.#keys.space }), ...gets];
-    const { revision, found } = await this.#client.read(operations, what, deadline);
+    const gets = names.flatMap((name) => parts.map((part) => this.#get(part, name)));
+    const sought = [...(options.sought ?? [])];
+    const ofOwn = sought.flatMap(([name, one]) => this.#ownGets(name, one));
+    const before = parts.includes('first') ? this.#beforeGets(names) : [];
+    const ofOthers = before.map((one) => one.get);
+    const operations = [get({ key: this.#keys.space }), ...gets, ...ofOwn, ...ofOthers];
+    const { revision, found, counts } = await this.#client.read(operations, what, deadline);
     const [[spaceKey] = [], ...rest] = found;
+    const start = 1 + gets.length;
+    const own = await this.#own(sought, found.slice(start), counts.slice(start), options);
     const views = names.map((name, index) => {
       const keys = parts.map((part, at) => [part, rest[index * parts.length + at] ?? []] as const);
-      return viewOf(name, Object.fromEntries(keys));
+      const others = before.flatMap(({ name: ofName, digest }, at) => {
+        const key = found[start + ofOwn.length + at]?.[0]?.key;
+        return ofName === name && key !== undefined ? [[digest, key] as const] : [];
+      });
+      return viewOf(name, Object.fromEntries(keys), own.get(name), new Map(others));
     });
     const space = spaceValue(spaceKey?.value);
     const facts = await this.#facts(views, space, options);
     const byName = new Map(views.map((view) => [view.name, view]));
     return { names: byName, parts, revision, space, spaceKey, facts };
+  }
+
+  /** The one before each of ours who wait for a name. */
+  #beforeGets(names: readonly string[]): { name: string; digest: string; get: EtcdGet }[] {
+    const all = names.flatMap((name) =>
+      this.#places.waiting(name).map(([digest, key]) => {
+        const range = this.#keys.waitingBefore(name, key);
+        return { name, digest, get: { ...get(range), order: 'backwards', limit: 1 } as const };
+      }),
+    );
+    // Who is left out watches as the first do, and is woken more often.
+    return all.slice(0, longestTxn / 2);
+  }
+
+  #ownGets(name: string, sought: Sought): EtcdGet[] {
+    const guess = this.#places.get(name, sought.holder);
+    const whereabouts = guess ?? usualWhereabouts(this.#keys, name, sought);
+    return [
+      get(this.#keys.namesakes(name, sought.holder)),
+      ...getsAt(this.#keys, name, whereabouts),
+    ];
+  }
+
+  /** Where the entry tells of another place than was looked at, that one is looked at. */
+  async #own(
+    sought: readonly (readonly [string, Sought])[],
+    found: readonly (readonly EtcdKeyValue[])[],
+    counts: readonly number[],
+    { what, deadline }: ReadOptions,
+  ): Promise<Map<string, Own>> {
+    const keys = this.#keys;
+    const all = sought.map(([name, one], index) => {
+      const entries = found[index * 3] ?? [];
+      const entry = ownEntry(keys, name, one, entries);
+      const looked = this.#places.get(name, one.holder) ?? usualWhereabouts(keys, name, one);
+      const real = whereaboutsOf(keys, name, one, entry);
+      const isCounted = real.end === undefined || looked.end === real.end;
+      const isThere = isCounted && looked.placeKey === real.placeKey;
+      const end = real.end ?? '';
+      const less = isBehindItself(keys, name, one, entry, end) ? 1 : 0;
+      return { name, one, entries, real, isThere, less, index };
+    });
+    const elsewhere = all.filter(({ isThere }) => !isThere);
+    const gets = elsewhere.flatMap(({ name, real }) => getsAt(keys, name, real));
+    const again = gets.length === 0 ? undefined : await this.#client.read(gets, what, deadline);
+    return new Map(
+      all.map(({ name, one, entries, real, isThere, less, index }) => {
+        const at = isThere ? index * 3 + 1 : 2 * elsewhere.findIndex((other) => other.one === one);
+        const places = isThere ? found : (again?.found ?? []);
+        const numbers = isThere ? counts : (again?.counts ?? []);
+        const place = real.placeKey === undefined ? undefined : places[at]?.[0];
+        return [name, { entries, place, ahead: (numbers[at + 1] ?? 0) - less }] as const;
+      }),
+    );
   }
 
   /** The names of a group under which something of ours may stand. */
@@ -81,10 +160,13 @@ export class Reader {
     return [...new Set(names.filter(isInGroup))];
   }
 
-  range(part: KeyPart, name: string): KeyRange {
-    if (part === 'queue') return this.#keys.queue(name);
-    if (part === 'candidates') return this.#keys.candidates(name);
-    return { key: this.#keys.part(part, name) };
+  #get(part: KeyPart, name: string): EtcdGet {
+    if (part === 'queue') return get(this.#keys.queue(name));
+    // Whoever leads has come first.
+    if (part === 'front') return { ...get(this.#keys.queue(name)), order: 'created', limit: 3 };
+    if (part === 'candidates') return get(this.#keys.candidates(name));
+    if (part === 'first') return { ...get(this.#keys.waiting(name)), limit: calledCount };
+    return get({ key: this.#keys.part(part, name) });
   }
 
   async #facts(
@@ -141,6 +223,6 @@ export class Reader {
 }
 
 /** @param revision what stood there then. Default: now. */
-export function get(range: KeyRange, revision?: number): EtcdOperation {
+export function get(range: KeyRange, revision?: number): EtcdGet {
   return { kind: 'get', range, revision };
 }

@@ -2,6 +2,7 @@ import type { Deadline, EtcdClient } from '../../drivers/etcd/index.js';
 import type { SnapshotLedger } from '../rules/snapshot.js';
 import type { Holding, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
+import type { OwnPlaces, Sought } from './own.js';
 import type { View } from './reader.js';
 import type { StoreLeases } from './store-leases.js';
 import type { Voiding } from './voiding.js';
@@ -14,6 +15,8 @@ export interface Step<Answer> {
   readonly execute: (ledger: SnapshotLedger, view: View) => Answer;
   /** The answer once it was written in this revision. Default: what `execute` returned. */
   readonly finish?: (answer: Answer, revision: number, view: View) => Answer;
+  /** Whose entry of a name is looked at, and may be changed. */
+  readonly sought?: ReadonlyMap<string, Sought>;
   /** The offset of terms that it needs. Default: the one there is. */
   readonly offset?: (view: View) => number;
 }
@@ -25,5 +28,6 @@ export interface StepsParts {
   readonly leases: StoreLeases;
   readonly holdings: Holdings;
   readonly voiding: Voiding;
+  readonly places: OwnPlaces;
   readonly note: (holding: Holding) => void;
 }

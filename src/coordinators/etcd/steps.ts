@@ -3,6 +3,7 @@ import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import { type Instant, sleep } from '../../time/index.js';
 import { type NameSnapshot, SnapshotLedger } from '../rules/snapshot.js';
 import { closeOverdue, endLease } from './endings.js';
+import type { Sought } from './own.js';
 import { Planner } from './plan.js';
 import { type KeyPart, Reader, type View } from './reader.js';
 import type { Step, StepsParts } from './step.js';
@@ -18,10 +19,10 @@ const usualParts: readonly KeyPart[] = ['queue', 'after', 'suspended', 'history'
 const partsOf: Readonly<Record<string, readonly KeyPart[]>> = {
   read: ['queue', 'after', 'suspended'],
   list: ['queue', 'after', 'suspended'],
-  enroll: ['queue', 'after', 'suspended', 'candidates'],
-  withdraw: ['queue', 'candidates'],
+  enroll: ['front', 'after', 'suspended'],
+  withdraw: [],
   candidates: ['candidates'],
-  called: ['queue', 'after', 'suspended', 'candidates'],
+  called: ['queue', 'after', 'suspended', 'first'],
   readDocument: ['document'],
   writeDocument: ['document'],
 };
@@ -36,14 +37,19 @@ export class Steps {
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    this.#reader = new Reader(parts.client, parts.keys);
+    this.#reader = new Reader(parts.client, parts.keys, parts.places);
   }
 
-  view(names: readonly string[], operation: string, deadline: Deadline): Promise<View> {
+  view(
+    names: readonly string[],
+    operation: string,
+    deadline: Deadline,
+    sought?: ReadonlyMap<string, Sought>,
+  ): Promise<View> {
     const parts = partsOf[operation] ?? usualParts;
     const candidates = operation === 'candidates' ? 'candidates' : 'leaders';
     const times = timeless.has(operation) ? 'none' : candidates;
-    return this.#reader.read(names, { parts, times, what: operation, deadline });
+    return this.#reader.read(names, { parts, times, what: operation, deadline, sought });
   }
 
   /** The names of a group. There may be more than one transaction can read: they are read in parts. */
@@ -75,7 +81,7 @@ export class Steps {
       try {
         // What this call has sent before is executed by now, or never.
         if (failedAt !== undefined) await voiding.of(failedAt, operation, deadline);
-        const view = await this.view(names, operation, deadline);
+        const view = await this.view(names, operation, deadline, step.sought);
         const ledger = new SnapshotLedger(snapshotsOf(view), { wallMs: view.facts.wallMs });
         closeOverdue(ledger, view);
         this.#endOver(ledger, view);

@@ -1,7 +1,7 @@
 import { type Call, calledCount } from '../candidates.js';
 import type { Holder } from '../holder.js';
-import { whoMayHave } from '../rules/calls.js';
 import { SnapshotLedger } from '../rules/snapshot.js';
+import { describeName } from '../rules/standing.js';
 import type { EtcdKeys } from './keys.js';
 import type { View } from './reader.js';
 import { foreignWaitersOf, leaderOf, type NameView, snapshotOf, waitersOf } from './view.js';
@@ -26,35 +26,34 @@ export function judge(
   keys: EtcdKeys,
 ): { readonly outlook: Outlook; readonly call: CallTo | undefined } {
   const names = view.names.get(name) as NameView;
-  const { wallMs } = view.facts;
-  const ledger = new SnapshotLedger(new Map([[name, snapshotOf(names, view.facts)]]), { wallMs });
-  const isOwn = (one: { readonly holder: Holder }) => one.holder.equals(holder);
-  const free = inTurn(names, whoMayHave(ledger, name, wallMs));
-  const position = free.findIndex(isOwn);
+  const isOwn = (one: Holder) => one.equals(holder);
+  const position = whoMayHave(names, view, holder).findIndex(isOwn);
   const isCalled = position >= 0 && position < calledCount;
-  const queue = ledger.candidates.waitingFor(name);
-  const place = queue.findIndex(isOwn);
   const leader = leaderOf(names);
   const isForeign = leader !== undefined && leader.value === undefined;
   const watched = new Set([keys.part('after', name), keys.part('suspended', name)]);
-  const predecessor = queue[place - 1];
+  const predecessor = names.before.get(holder.digest);
   // Who is one of the first is preceded by the leader alone: the others are called with it.
-  if (place >= calledCount && predecessor !== undefined)
-    watched.add(keys.candidate(name, predecessor.digest));
+  if (!names.first.some(isOwn) && predecessor !== undefined) watched.add(predecessor);
   else watched.add(isForeign ? leader.kv.key : keys.part('held', name));
   const call = isCalled ? { holder, call: { name, position } } : undefined;
   return { outlook: { watched, isForeign }, call };
 }
 
-/** In front of a candidate of another program, only those have a chance who came before it. */
-function inTurn<One extends { readonly holder: Holder }>(
-  names: NameView,
-  waiting: readonly One[],
-): readonly One[] {
+/** Who may be granted the name now, as far as it concerns `holder`, in the order in which they are called. */
+function whoMayHave(names: NameView, view: View, holder: Holder): readonly Holder[] {
+  const { name } = names;
+  const { wallMs } = view.facts;
+  const ledger = new SnapshotLedger(new Map([[name, snapshotOf(names, view.facts)]]), { wallMs });
+  if (ledger.foreignText(name) !== undefined) return [];
+  const current = describeName(ledger, name, wallMs);
   const [foreign] = foreignWaitersOf(names);
-  if (foreign === undefined) return waiting;
-  const inFront = waitersOf(names).filter(
-    ({ kv }) => kv.createRevision < foreign.kv.createRevision,
-  );
-  return waiting.filter((one) => inFront.some((place) => place.holder.equals(one.holder)));
+  // In front of a candidate of another program, only those have a chance who came before it.
+  const inFront = waitersOf(names)
+    .filter(({ kv }) => foreign === undefined || kv.createRevision < foreign.kv.createRevision)
+    .map((one) => one.holder);
+  if (current === undefined) return foreign === undefined ? names.first : inFront;
+  const isReserved = current.state === 'reserved' && current.to === holder.id;
+  if (!isReserved) return [];
+  return foreign === undefined ? [holder] : inFront.filter((one) => one.equals(holder));
 }

@@ -42,8 +42,10 @@ export interface CandidateValue {
   readonly preference: number;
   readonly ttlMs: number;
   readonly sinceMs: number;
-  /** `undefined`: since the revision in which this was written. */
-  readonly since: number | undefined;
+  /** A revision that was known when it began to stand like this. */
+  readonly since: number;
+  /** Of who waits: its place in the queue that other programs see too. */
+  readonly placeKey: string | undefined;
   readonly metadata: string | undefined;
 }
 
@@ -124,16 +126,22 @@ export function candidateValue(text: string): CandidateValue | undefined {
   const fields = parse(text);
   const holder = Holder.parse(String(fields?.holder ?? ''));
   if (fields === undefined || holder === undefined) return undefined;
-  if (!hasNumbers(fields, 'preference', 'ttlMs', 'sinceMs')) return undefined;
+  if (!hasNumbers(fields, 'preference', 'ttlMs', 'sinceMs', 'since')) return undefined;
   return {
     holder,
     standing: fields.standing as Standing,
     preference: number(fields.preference),
     ttlMs: number(fields.ttlMs),
     sinceMs: number(fields.sinceMs),
-    since: typeof fields.since === 'number' ? fields.since : undefined,
+    since: number(fields.since),
+    placeKey: optionalText(fields.placeKey),
     metadata: optionalText(fields.metadata),
   };
+}
+
+/** Who waits, of a key that says so. */
+export function waiterValue(text: string): Holder | undefined {
+  return Holder.parse(String(parse(text)?.holder ?? ''));
 }
 
 export function suspensionValue(text: string): Revocation | undefined {

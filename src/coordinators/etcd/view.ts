@@ -5,6 +5,7 @@ import { Holder } from '../holder.js';
 import type { StoredCandidate } from '../rules/candidate.js';
 import type { StoredLease, StoredRecord } from '../rules/record.js';
 import type { NameSnapshot } from '../rules/snapshot.js';
+import type { Own } from './own.js';
 import {
   afterValue,
   candidateValue,
@@ -14,6 +15,7 @@ import {
   type QueueValue,
   queueValue,
   suspensionValue,
+  waiterValue,
 } from './values.js';
 
 /** Somebody in the queue of a name; without a value of ours it is a candidate of another program. */
@@ -31,7 +33,14 @@ export interface NameView {
   readonly suspended: EtcdKeyValue | undefined;
   readonly historyKey: EtcdKeyValue | undefined;
   readonly document: EtcdKeyValue | undefined;
+  /** Those that were read: of all, or of one holder and its namesakes. */
   readonly candidateKeys: readonly EtcdKeyValue[];
+  /** The first who wait, in the order in which they are called. */
+  readonly first: readonly Holder[];
+  /** Of who waits from here: the key of the one before each, by the digest of the holder. */
+  readonly before: ReadonlyMap<string, string>;
+  /** How many are called before the holder whose entry was looked at. */
+  readonly ahead: number;
   readonly history: HistoryValue;
 }
 
@@ -49,25 +58,37 @@ export interface Facts {
 
 export interface NameKeys {
   readonly queue?: readonly EtcdKeyValue[];
+  /** Of the queue, those who came first. */
+  readonly front?: readonly EtcdKeyValue[];
   readonly after?: readonly EtcdKeyValue[];
   readonly suspended?: readonly EtcdKeyValue[];
   readonly history?: readonly EtcdKeyValue[];
   readonly document?: readonly EtcdKeyValue[];
   readonly candidates?: readonly EtcdKeyValue[];
+  readonly first?: readonly EtcdKeyValue[];
 }
 
-export function viewOf(name: string, keys: NameKeys): NameView {
+export function viewOf(
+  name: string,
+  keys: NameKeys,
+  own?: Own,
+  before: NameView['before'] = new Map(),
+): NameView {
   const [historyKey] = keys.history ?? [];
+  const { queue = keys.front ?? [] } = keys;
+  const isPlaceRead = queue.some(({ key }) => key === own?.place?.key);
+  const places = own?.place === undefined || isPlaceRead ? queue : [...queue, own.place];
   return {
     name,
-    queue: [...(keys.queue ?? [])]
-      .sort(byCreation)
-      .map((kv) => ({ kv, value: queueValue(kv.value) })),
+    queue: [...places].sort(byCreation).map((kv) => ({ kv, value: queueValue(kv.value) })),
     after: keys.after?.[0],
     suspended: keys.suspended?.[0],
     historyKey,
     document: keys.document?.[0],
-    candidateKeys: keys.candidates ?? [],
+    candidateKeys: keys.candidates ?? own?.entries ?? [],
+    first: (keys.first ?? []).flatMap(({ value }) => waiterValue(value) ?? []),
+    before,
+    ahead: own?.ahead ?? 0,
     history:
       historyKey === undefined
         ? { lines: [], leases: {} }
@@ -211,7 +232,7 @@ export function candidateOf(kv: EtcdKeyValue, facts: Facts): StoredCandidate | u
     digest: holder.digest,
     standing,
     preference,
-    since: since ?? kv.modRevision,
+    since,
     sinceMs,
     deadlineMs: facts.wallMs + remaining(ttlMs, refreshedAtMs, facts.wallMs),
     refresh: kv.modRevision,

@@ -4,6 +4,7 @@ export { LeaseNotFound } from './errors.js';
 export { Follower } from './follower.js';
 export {
   type EtcdCompare,
+  type EtcdGet,
   type EtcdKeyValue,
   type EtcdOperation,
   type KeyRange,

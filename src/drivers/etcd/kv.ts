@@ -24,9 +24,21 @@ export type EtcdCompare =
   | { readonly range: KeyRange; readonly modBelow: number }
   | { readonly range: KeyRange; readonly mod: number };
 
+export interface EtcdGet {
+  readonly kind: 'get';
+  readonly range: KeyRange;
+  /** As it was then. Default: now. */
+  readonly revision?: number | undefined;
+  /** Only so many. Default: all. */
+  readonly limit?: number;
+  /** By key from the last, or by creation from the first. Default: by key from the first. */
+  readonly order?: 'backwards' | 'created';
+  /** Nothing but {@link TxnReply.counts}. */
+  readonly isCount?: boolean;
+}
+
 export type EtcdOperation =
-  /** With a `revision`: as it was then. */
-  | { readonly kind: 'get'; readonly range: KeyRange; readonly revision?: number | undefined }
+  | EtcdGet
   | { readonly kind: 'delete'; readonly range: KeyRange }
   | {
       readonly kind: 'put';
@@ -41,6 +53,8 @@ export interface TxnReply {
   readonly revision: number;
   /** What each `get` found, in their order. */
   readonly found: readonly (readonly EtcdKeyValue[])[];
+  /** How many keys there are in the range of each `get`, be it that fewer were asked for. */
+  readonly counts: readonly number[];
 }
 
 /** Every key that begins with `prefix`. */
@@ -89,12 +103,20 @@ function operationFields(operation: EtcdOperation) {
   }
 }
 
-function getFields({ range, revision }: Extract<EtcdOperation, { kind: 'get' }>) {
+function getFields({ range, revision, limit, order, isCount }: EtcdGet) {
   return {
     ...rangeFields(range),
     ...(revision === undefined ? {} : { revision: String(revision) }),
+    ...(limit === undefined ? {} : { limit: String(limit) }),
+    ...(order === undefined ? {} : orders[order]),
+    ...(isCount === true ? { count_only: true } : {}),
   };
 }
+
+const orders = {
+  backwards: { sort_target: 'KEY', sort_order: 'DESCEND' },
+  created: { sort_target: 'CREATE', sort_order: 'ASCEND' },
+} as const;
 
 /** What the gateway writes; fields that are zero or empty are left out. */
 export interface RawKeyValue {
@@ -108,17 +130,19 @@ export interface RawKeyValue {
 interface RawTxn {
   readonly header?: { readonly revision?: string };
   readonly succeeded?: boolean;
-  readonly responses?: readonly { readonly response_range?: { readonly kvs?: RawKeyValue[] } }[];
+  readonly responses?: readonly {
+    readonly response_range?: { readonly kvs?: RawKeyValue[]; readonly count?: string };
+  }[];
 }
 
 export function txnReply(raw: unknown): TxnReply {
   const { header, succeeded = false, responses = [] } = raw as RawTxn;
+  const ranges = responses.flatMap(({ response_range: range }) => range ?? []);
   return {
     succeeded,
     revision: safeInteger(header?.revision),
-    found: responses.flatMap(({ response_range: range }) =>
-      range === undefined ? [] : [(range.kvs ?? []).map(keyValue)],
-    ),
+    found: ranges.map(({ kvs = [] }) => kvs.map(keyValue)),
+    counts: ranges.map(({ count }) => safeInteger(count)),
   };
 }
 
