@@ -51,6 +51,8 @@ import { suspensionWithTtl } from './suspension-with-ttl.js';
 import { termEach } from './term-each.js';
 import { termNotCompared } from './term-not-compared.js';
 import { wallClock } from './wall-clock.js';
+import { withdrawalEndsLease } from './withdrawal-ends-lease.js';
+import { withdrawalUndoesGrant } from './withdrawal-undoes-grant.js';
 import type { WrongCoordinator } from './wrong.js';
 
 /** Mistakes that coordinators are known to make, one each. */
@@ -108,4 +110,6 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   termEach,
   termNotCompared,
   wallClock,
+  withdrawalEndsLease,
+  withdrawalUndoesGrant,
 ];

@@ -30,6 +30,7 @@ import { suspendedNameCases } from './suspended-names.js';
 import { suspensionCases } from './suspensions.js';
 import { termCases } from './terms.js';
 import { watchCases } from './watches.js';
+import { withdrawalCases } from './withdrawals.js';
 
 /** Everything a coordinator has to do, and not to do, by theme. Each case is independent of the others. */
 export const conformanceCases: readonly ConformanceCase[] = [
@@ -52,6 +53,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...watchCases,
   ...candidateCases,
   ...enrollmentCases,
+  ...withdrawalCases,
   ...callCases,
   ...batchCases,
   ...inputCases,
