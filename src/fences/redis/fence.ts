@@ -199,7 +199,7 @@ class FenceInRedis implements RedisFence {
     });
     const script = leases === undefined ? batchScript : leasedBatchScript;
     const { value, shortfall } = await this.#writes.write(script, keys, args, timeoutMs);
-    const [verdict, detail] = value as [string, unknown];
+    const [verdict, detail, place] = value as [string, unknown, unknown];
     switch (verdict) {
       case 'done': {
         this.#remember(name);
@@ -218,6 +218,15 @@ class FenceInRedis implements RedisFence {
         throw new StoreRefusedError(
           lostCode,
           `${title} was refused: the term of "${name}" was installed and is gone, so the server has lost data, and an earlier owner may have written since. Claim it, and read again what you know.`,
+        );
+      case 'failed':
+        throw new StoreRefusedError(
+          codeOf(detail),
+          `${title} was refused: ${failed(batch, place)} failed with ${codeOf(detail)}; nothing was executed.`,
+        );
+      case 'part':
+        throw new OutcomeUnknownError(
+          `${title} was executed in part: ${failed(batch, place)} failed with ${codeOf(detail)}, and those before it stay, since Redis takes nothing back. Look at what is there.`,
         );
       case 'type':
         throw new StoreRefusedError(
@@ -263,6 +272,16 @@ class FenceInRedis implements RedisFence {
 
 function corrupt(key: string): RecordCorruptError {
   return new RecordCorruptError(`what stands under "${key}" is none of the fence's.`);
+}
+
+/** The server's own word; what follows it may quote an argument. */
+function codeOf(words: unknown): string {
+  return /^[A-Z][A-Z0-9]*(?=\s|$)/.exec(String(words))?.[0] ?? 'ERR';
+}
+
+function failed(batch: RedisBatch | undefined, place: unknown): string {
+  const command = batch?.entries[Number(place) - 1];
+  return command === undefined ? "the fence's own write" : `command ${place} (${command.name})`;
 }
 
 function notConfirmed(title: string, missing: string): OutcomeUnknownError {

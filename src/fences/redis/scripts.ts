@@ -1,5 +1,5 @@
 import { records } from '../../coordinators/redis/index.js';
-import { defineScript, executedInPart, foreign } from '../../drivers/redis/index.js';
+import { defineScript, foreign } from '../../drivers/redis/index.js';
 
 /**
  * Lua: the rule of every fence. Terms are decimal texts without leading zeros, and compared as such, so that no number is
@@ -37,13 +37,13 @@ end`;
  * Checks the token, and executes the queued commands if it passes.
  *
  * - KEYS: the fence's; with leases, the lease's; e effects; then those of the commands.
- * - ARGV: term; digest; \`1\` if a term must be installed already; the owner of the lease, \`<term>|<holder>\`; ms for which
+ * - ARGV: term; digest; `1` if a term must be installed already; the owner of the lease, `<term>|<holder>`; ms for which
  *   effects are kept (empty: for ever); e; their e ids; t, and t times: number of a key (of KEYS) and the type that it must
  *   have, or not be there; then for each command how many words it has, and these.
- * - Returns \`done\` and the replies | \`stale\`, installed term | \`lost\` | \`ended\`, reason | \`changed\` | \`type\`, number of
- *   the key | \`corrupt\`.
- * - Keeps true: the installed term never falls; all but \`done\` has changed nothing. A command that fails after others were
- *   executed ends the script with an error that says so: nothing takes back what a script has written.
+ * - Returns `done` and the replies | `stale`, installed term | `lost` | `ended`, reason | `changed` | `type`, number of
+ *   the key | `failed`, the server's words and the number of the command | `part`, likewise | `corrupt`.
+ * - Keeps true: the installed term never falls; all but `done` and `part` have changed nothing. `part` means that the
+ *   commands before the one that failed were executed, and none after it: nothing takes back what a script has written.
  */
 function batchBody(withLeases: boolean): string {
   return `${withLeases ? records : foreign}
@@ -69,36 +69,30 @@ for i = at + 1, firstCommand - 1, 2 do
   if is ~= 'none' and is ~= ARGV[i + 1] then return { 'type', ARGV[i] } end
 end
 
-local isAnyWritten = false
+-- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica.
+call('SETRANGE', KEYS[1], 0, '')
+
+local replies, failure = {}, nil
 local function write(...)
   local reply = pcall(...)
-  if type(reply) == 'table' and reply.err then
-    if isAnyWritten then error({ err = '${executedInPart} ' .. reply.err }) end
-    error(reply)
+  local isRefused = type(reply) == 'table' and reply.err
+  if isRefused then
+    failure = { #replies == 0 and 'failed' or 'part', reply.err, #replies + 1 }
+    return false
   end
-  return reply
+  replies[#replies + 1] = reply
+  return true
 end
 
--- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica.
-write('SETRANGE', KEYS[1], 0, '')
-local replies = {}
 while firstCommand <= #ARGV do
   local last = firstCommand + tonumber(ARGV[firstCommand])
-  replies[#replies + 1] = write(unpack(ARGV, firstCommand + 1, last))
-  isAnyWritten = true
+  if not write(unpack(ARGV, firstCommand + 1, last)) then return failure end
   firstCommand = last + 1
 end
-if isNew then
-  write('SET', KEYS[1], '1|' .. term .. '|' .. digest)
-  isAnyWritten = true
-end
+if isNew and not write('SET', KEYS[1], '1|' .. term .. '|' .. digest) then return failure end
 for i = 1, effectCount do
-  if ARGV[6] == '' then
-    write('SET', KEYS[firstEffect + i], ARGV[7 + i])
-  else
-    write('SET', KEYS[firstEffect + i], ARGV[7 + i], 'PX', ARGV[6])
-  end
-  isAnyWritten = true
+  local life = ARGV[6] == '' and {} or { 'PX', ARGV[6] }
+  if not write('SET', KEYS[firstEffect + i], ARGV[7 + i], unpack(life)) then return failure end
 end
 return { 'done', replies }
 `;

@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  OptionError,
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+} from '../../../src/errors/index.js';
+import { tokenOf } from '../../../src/fences/conformance/scenario.js';
+import { type RedisFence, type RedisFenceOptions, redisFence } from '../../../src/redis.js';
+import { FaultProxy } from '../../support/proxy.js';
+import { startRedis, startRedisCluster } from '../../support/servers/index.js';
+import { withRedis } from './subject.js';
+
+const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await (one.close?.() ?? one.stop?.());
+});
+
+function opened<Resource extends (typeof open)[number]>(resource: Resource): Resource {
+  open.push(resource);
+  return resource;
+}
+
+const token = tokenOf('ledger', 7);
+const add = (fence: RedisFence, key = 'total') =>
+  fence.transaction(token, async (batch) => batch.command('INCRBY', key, 10));
+
+describe('the Redis fence behind a connection that fails', { timeout: 30_000 }, () => {
+  async function behindProxy(options: RedisFenceOptions = {}) {
+    const server = opened(await startRedis());
+    const proxy = opened(await FaultProxy.start(server.port));
+    const fence = opened(redisFence(`redis://127.0.0.1:${proxy.port}`, options));
+    await fence.claim(token);
+    const total = () => withRedis(server.url, (redis) => redis.get('total'));
+    return { server, proxy, fence, total };
+  }
+
+  it('does not know the outcome when the reply is lost, and has executed the batch once', async () => {
+    const { proxy, fence, total } = await behindProxy();
+    proxy.down.swallow();
+    const attempt = add(fence);
+    void proxy.down.caught().then(() => proxy.reset());
+    await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+    proxy.heal();
+    expect((await add(fence)).reply).toBe(20);
+    expect(await total()).toBe('20');
+  });
+
+  it('does not execute a batch that arrives after its time is over', async () => {
+    const { proxy, fence, total } = await behindProxy({ timeoutMs: 300 });
+    proxy.up.hold();
+    await expect(add(fence)).rejects.toBeInstanceOf(OutcomeUnknownError);
+    proxy.heal();
+    await expect.poll(() => fence.installedTerm('ledger').catch(() => 0)).toBe(7);
+    expect(await total()).toBeNull();
+  });
+});
+
+describe('the Redis fence on a server', { timeout: 60_000 }, () => {
+  it('that may evict keys refuses to work, since a term could vanish', async () => {
+    for (const policy of ['allkeys-lru', 'volatile-ttl']) {
+      const args = ['--maxmemory', '50mb', '--maxmemory-policy', policy];
+      const server = opened(await startRedis({ args }));
+      const fence = opened(redisFence(server.url));
+      await expect(fence.claim(token)).rejects.toBeInstanceOf(StoreMisconfiguredError);
+      await expect(add(fence)).rejects.toThrow(policy);
+    }
+  });
+
+  it('that has no memory left executes nothing of a batch, not even what needs none', async () => {
+    const server = opened(await startRedis());
+    const fence = opened(redisFence(server.url));
+    await fence.claim(token);
+    await withRedis(server.url, async (redis) => {
+      await redis.set('old', 'there');
+      await redis.config('SET', 'maxmemory', '1');
+      const attempt = fence.transaction(token, async (batch) => {
+        batch.command('DEL', 'old');
+        batch.command('SET', 'new', 'x');
+      });
+      await expect(attempt).rejects.toMatchObject({ storeCode: 'OOM' });
+      await expect(attempt).rejects.toBeInstanceOf(StoreRefusedError);
+      expect(await redis.get('old')).toBe('there');
+    });
+  });
+
+  it('whose replicas are gone does not count a write as done', async () => {
+    const server = opened(await startRedis());
+    const fence = opened(redisFence(server.url, { replicas: 1, replicaTimeoutMs: 50 }));
+    await expect(fence.claim(token)).rejects.toBeInstanceOf(OutcomeUnknownError);
+    await expect(add(fence)).rejects.toThrow(/executed, but a failover may forget it: 0 of 1/);
+  });
+
+  it('of a cluster takes keys of its slot alone, and names the others', async () => {
+    const cluster = opened(await startRedisCluster({ replicaCount: 0 }));
+    const fence = opened(redisFence(cluster.url, { hashTag: 'ledger' }));
+    expect((await add(fence, '{ledger}:total')).reply).toBe(10);
+    const elsewhere = fence.transaction(token, async (batch) => {
+      batch.command('MSET', '{ledger}:a', 1, '{other}:b', 2, 'acme:{ledger}', 3);
+    });
+    await expect(elsewhere).rejects.toBeInstanceOf(OptionError);
+    await expect(elsewhere).rejects.toMatchObject({
+      option: 'key',
+      message: expect.stringContaining('{other}:b'),
+      remedy: expect.stringContaining('{ledger}'),
+    });
+    const leased = () => redisFence(cluster.url, { hashTag: 'ledger', leases: {} });
+    expect(leased).toThrow(expect.objectContaining({ option: 'hashTag' }));
+    const beside = opened(redisFence(cluster.url, { leases: {} }));
+    expect(beside.hashTag).toBe('{tenure:default}');
+  });
+});
