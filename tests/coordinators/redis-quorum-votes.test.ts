@@ -21,8 +21,9 @@ async function proxied(
   id: string,
   options: RedisQuorumCoordinatorOptions = {},
 ): Promise<QuorumActor> {
-  proxies.push(...(await Promise.all(fixture.nodes.map(({ port }) => FaultProxy.start(port)))));
-  const urls = proxies.map(({ port }) => `redis://127.0.0.1:${port}`);
+  const own = await Promise.all(fixture.nodes.map(({ port }) => FaultProxy.start(port)));
+  proxies.push(...own);
+  const urls = own.map(({ port }) => `redis://127.0.0.1:${port}`);
   const actor = new QuorumActor(fixture.client(options, urls), Holder.create(id, realRuntime));
   await actor.client.read(['warm'], { timeoutMs: 10_000 });
   return actor;
@@ -209,6 +210,37 @@ describe('a grant that a majority confirmed', () => {
     await expect
       .poll(async () => new Set(await fixture.textsOf('lease:job')), { timeout: 5_000 })
       .toEqual(new Set([null]));
+  });
+});
+
+describe('a reader', () => {
+  it('who meets a change of owner halfway is not shown the name as free', async () => {
+    const bob = await fixture.actor('bob');
+    const term = await bob.take('job');
+    const ann = await proxied('ann', { nodeTimeoutMs: 1_000 });
+    const lanes = proxies.map(({ up }) => up);
+    const cid = await proxied('cid', { nodeTimeoutMs: 1_000 });
+    const readerLanes = proxies.slice(lanes.length).map(({ up }) => up);
+    const handoff = { name: 'job', holder: bob.holder, term, to: 'ann', reserveMs: longMs };
+    await bob.client.handoff([handoff], call);
+    for (const lane of lanes)
+      lane.set({
+        kind: 'judge',
+        fateOf: (bytes) => (bytes.includes('tenure: confirm') ? 'hold' : 'none'),
+      });
+    const acquiring = ann.acquire('job', {}, patient);
+    await Promise.all(lanes.map((lane) => lane.caught()));
+    for (const lane of readerLanes) {
+      let count = 0;
+      lane.set({ kind: 'judge', fateOf: () => (count++ === 0 ? 'none' : 'hold') });
+    }
+    const reading = cid.client.read(['job'], patient);
+    await Promise.all(readerLanes.map((lane) => lane.caught()));
+    for (const lane of lanes) lane.heal();
+    const result = await acquiring;
+    if (result.outcome !== 'granted') expect.fail(result.outcome);
+    for (const lane of readerLanes) lane.heal();
+    expect((await reading)[0]).toMatchObject({ state: 'held', term: result.term });
   });
 });
 

@@ -10,6 +10,9 @@ import type { Deadline, Quorum } from './quorum.js';
 /** How many records one step reads: few enough not to hold up renewals, and all shards of a usual group. */
 const readChunkCount = 512;
 
+/** Before what nodes disagree about is looked at once more: a change of owner is over by then, as a rule. */
+const secondLookPauseMs = 10;
+
 type Seen = LeaseRecord | 'free' | RecordCorruptError;
 
 /** What a majority holds under names; nothing here changes a lease. */
@@ -50,7 +53,29 @@ export class Reads {
     return found;
   }
 
+  /**
+   * A name is free also if each node shows something else, or the claims of who will have it in a moment. So it is before
+   * and after a change of owner that meets the question halfway: what stands there then, a second look tells.
+   */
   async #readChunk(names: readonly string[], deadline: Deadline): Promise<Seen[]> {
+    const votes = await this.#askFor(names, deadline);
+    const found = names.map((_, index) => this.#merge(votes, index));
+    const unclear = [...names.keys()].filter(
+      (index) =>
+        found[index] === 'free' && answersOf(votes).some(({ answer }) => answer[index] !== 'free'),
+    );
+    if (unclear.length === 0 || this.#quorum.leftMs(deadline) < 2 * secondLookPauseMs) return found;
+    await this.#quorum.pause(secondLookPauseMs);
+    const again = await this.#askFor(
+      unclear.map((index) => names[index] as string),
+      deadline,
+    );
+    for (const [at, index] of unclear.entries()) found[index] = this.#merge(again, at);
+    return found;
+  }
+
+  /** @throws what `noMajority` says. */
+  async #askFor(names: readonly string[], deadline: Deadline): Promise<Votes<Seen[]>> {
     const { keys, majority } = this.#quorum;
     type Reply = readonly [text: string | null, remainingMs: number, suspension: string | null];
     const leases = names.map((name) => keys.place(name).lease);
@@ -76,7 +101,7 @@ export class Reads {
     );
     if (answersOf(votes).length < majority)
       throw noMajority('read', votes, this.#quorum.addresses, true);
-    return names.map((_, index) => this.#merge(votes, index));
+    return votes;
   }
 
   #isCertain(votes: Votes<Seen[]>, index: number): boolean {
