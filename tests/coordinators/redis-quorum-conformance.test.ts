@@ -11,8 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => servers.stop());
 
-/** They keep the machine busy, so that others would see its delays and not the store's. */
-const alone = ['batches/', 'grants/race:', 'terms/contended:', 'documents/', 'history/bounded:'];
+/** They keep the machine busy, so that others would see its delays and not the store's; or they would see those of others. */
+const alone = [
+  'batches/',
+  'grants/race:',
+  'terms/contended:',
+  'documents/',
+  'history/bounded:',
+  'suspensions/race:',
+  'records/renewed-at:',
+];
 
 registerCoordinatorConformance(
   redisQuorumTarget('redis quorum', () => servers),

@@ -9,6 +9,8 @@ export interface ConcurrentCasesOptions {
 }
 
 const caseTimeoutMs = 60_000;
+/** Who has the machine for himself waits for all others before. */
+const aloneTimeoutMs = 5 * 60_000;
 const disturbing = ['restartKeepingData', 'restartLosingData', 'loseTail', 'stepClock'];
 
 /**
@@ -22,7 +24,7 @@ export function concurrentCases(options: ConcurrentCasesOptions = {}): TestFrame
     describe,
     it: (title, run) => {
       if (disturbsAll(title) || alone.some((start) => title.startsWith(start))) {
-        it(title, () => pool.idle().then(run), caseTimeoutMs);
+        it(title, () => pool.idle().then(run), aloneTimeoutMs);
         return;
       }
       const outcome = pool.add(run);
