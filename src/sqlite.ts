@@ -19,3 +19,4 @@ export {
   sqliteFence,
   sqliteFenceMigrationSql,
 } from './fences/sqlite/index.js';
+export * from './schedule/sqlite/index.js';

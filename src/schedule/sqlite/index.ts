@@ -1,0 +1,1 @@
+export { type SqliteJobStoreOptions, sqliteJobs } from './store.js';

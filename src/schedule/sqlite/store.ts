@@ -1,0 +1,186 @@
+import type { Act, CallOptions, Coordinator } from '../../coordinators/index.js';
+import { validateName } from '../../coordinators/index.js';
+import {
+  type SqliteCoordinatorOptions,
+  sqliteCoordinator,
+} from '../../coordinators/sqlite/index.js';
+import { leaseSchema } from '../../coordinators/sqlite/schema.js';
+import { SqliteSession, sqlitePath } from '../../drivers/sqlite/index.js';
+import { requireObject } from '../../errors/checks.js';
+import type { FencingToken } from '../../fences/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
+import type {
+  ClaimResult,
+  JobChange,
+  JobStore,
+  JobStorePromises,
+  JobsView,
+  RunsOptions,
+  WriteResult,
+} from '../contract.js';
+import { validateJobName } from '../definition.js';
+import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import {
+  checkDefinitions,
+  checkedAct,
+  checkJobs,
+  checkRequest,
+  checkRunId,
+  checkRunsOptions,
+  checkTimeout,
+} from '../requests.js';
+import { decideClaim, decideWrite } from '../rules/decisions.js';
+import { JobRows } from './rows.js';
+
+export type SqliteJobStoreOptions = Pick<
+  SqliteCoordinatorOptions,
+  'namespace' | 'runtime' | 'createDirectory'
+>;
+
+/**
+ * Jobs and their runs in a file, for the processes of one machine: beside the leases of {@link sqliteCoordinator}, in the
+ * tables `job`, `run` and `run_request`, which are made when the first job is claimed. Needs what that one needs.
+ *
+ * Every write is one transaction that is on disk before it resolves.
+ *
+ * @param location as for {@link sqliteCoordinator}. @throws {OptionError} if it or an option cannot be used.
+ */
+export function sqliteJobs(location: string | URL, options: SqliteJobStoreOptions = {}): JobStore {
+  return new SqliteJobStore(location, requireObject('options', options));
+}
+
+class SqliteJobStore implements JobStore {
+  readonly promises: JobStorePromises = { store: 'sqlite', durability: 'crash' };
+  readonly coordinator: Coordinator;
+  readonly #namespace: string;
+  readonly #session: SqliteSession;
+
+  constructor(location: string | URL, options: SqliteJobStoreOptions) {
+    const { namespace = 'default', createDirectory = false } = options;
+    this.#namespace = validateName(namespace, 'namespace');
+    this.coordinator = sqliteCoordinator(location, options);
+    this.#session = new SqliteSession({
+      what: 'this store of jobs',
+      path: sqlitePath(location),
+      schema: leaseSchema,
+      runtime: requireRuntime(options.runtime),
+      createDirectory,
+    });
+  }
+
+  async claim(
+    token: FencingToken,
+    definitions: readonly JobDefinition[],
+    adoptFrom: string | undefined,
+    call: CallOptions,
+  ): Promise<ClaimResult[]> {
+    const checked = checkDefinitions(definitions);
+    return this.#call('claim', 'write', call, (rows) =>
+      checked.map((definition): ClaimResult => {
+        const stored = rows.job(definition.job)?.record;
+        const decision = decideClaim(stored, token, definition, adoptFrom, rows.nowMs);
+        if (decision.outcome !== 'claimed') return decision;
+        rows.putJob(decision.record);
+        const view = rows.view(definition.job);
+        if (view === undefined) throw new Error('a job that was just written is there');
+        return { outcome: 'claimed', view };
+      }),
+    );
+  }
+
+  async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
+    const checked = checkJobs(jobs);
+    return this.#call('look', 'read', call, (rows) => viewOf(rows, checked));
+  }
+
+  async jobs(call: CallOptions): Promise<JobsView> {
+    return this.#call('jobs', 'read', call, (rows) => viewOf(rows, rows.names));
+  }
+
+  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
+    const job = validateJobName(change.job);
+    return this.#call('write', 'write', call, (rows) => {
+      const { begin, runs = [], doneRequests = [], keepRuns } = change;
+      const stored = rows.job(job);
+      const existing = begin && rows.run(job, begin.id);
+      const decision = decideWrite(stored?.record, stored?.pause, existing, token, change);
+      if (decision.outcome !== 'written') return decision;
+      rows.putJob(decision.record);
+      for (const run of begin === undefined ? runs : [...runs, begin]) rows.putRun(run);
+      for (const id of doneRequests) rows.dropRequest(job, id);
+      if (keepRuns !== undefined) rows.prune(job, keepRuns);
+      return { outcome: 'written' };
+    });
+  }
+
+  async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
+    validateJobName(job);
+    const { limit, beforeMs = Number.MAX_SAFE_INTEGER } = checkRunsOptions(options);
+    return this.#call('runs', 'read', call, (rows) => rows.runs(job, beforeMs, limit));
+  }
+
+  async request(
+    request: Omit<RunRequest, 'atMs'>,
+    call: CallOptions,
+  ): Promise<RunRequest | undefined> {
+    const checked = checkRequest(request);
+    const { job, id } = checked;
+    return this.#call('request', 'write', call, (rows) => {
+      if (rows.job(job) === undefined) return undefined;
+      const known = rows.request(job, id);
+      const asked = known ?? { ...checked, atMs: rows.nowMs };
+      if (known === undefined && rows.run(job, id) === undefined) rows.putRequest(asked);
+      return asked;
+    });
+  }
+
+  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
+    validateJobName(job);
+    const checked = checkedAct(act);
+    return this.#call('pause', 'write', call, (rows) => {
+      const stored = rows.job(job);
+      if (stored === undefined || stored.pause !== undefined) return stored?.pause;
+      const pause = { ...checked, atMs: rows.nowMs };
+      rows.setPause(job, pause);
+      return pause;
+    });
+  }
+
+  async resume(job: string, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    return this.#call('resume', 'write', call, (rows) => {
+      const isPaused = rows.job(job)?.pause !== undefined;
+      if (isPaused) rows.setPause(job, undefined);
+      return isPaused;
+    });
+  }
+
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    checkRunId(runId);
+    const checked = checkedAct(act);
+    return this.#call('cancel', 'write', call, (rows) => rows.cancel(job, { runId, ...checked }));
+  }
+
+  async close(): Promise<void> {
+    this.#session.close();
+    await this.coordinator.close();
+  }
+
+  #call<Answer>(
+    operation: string,
+    mode: 'read' | 'write',
+    call: CallOptions,
+    execute: (rows: JobRows) => Answer,
+  ): Promise<Answer> {
+    const timeoutMs = checkTimeout(call);
+    return this.#session.call(operation, mode, timeoutMs, (transaction) =>
+      execute(new JobRows(transaction, this.#namespace)),
+    );
+  }
+}
+
+function viewOf(rows: JobRows, jobs: readonly string[]): JobsView {
+  const views = jobs.map((job) => rows.view(job));
+  return { nowMs: rows.nowMs, jobs: views.filter((view) => view !== undefined) };
+}
