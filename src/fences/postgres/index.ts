@@ -6,4 +6,11 @@ export type {
 } from '../../drivers/postgres/index.js';
 export { type PostgresFence, postgresFence } from './fence.js';
 export type { LeasesOfFence, PostgresFenceOptions } from './options.js';
+export {
+  isRowRefusal,
+  type PostgresRowGuard,
+  type PostgresRowGuardOptions,
+  postgresRowGuard,
+  type RowValues,
+} from './row-guard.js';
 export { migrationSql } from './statements.js';

@@ -1,0 +1,190 @@
+import { isTerm } from '../../coordinators/index.js';
+import type { PostgresQueryable } from '../../drivers/postgres/index.js';
+import { sqlStateOf } from '../../drivers/postgres/index.js';
+import { requireObject } from '../../errors/checks.js';
+import { OptionError, RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
+import type { FencingToken } from '../contract.js';
+import { refusalOf } from '../refusal.js';
+import { type Candidate, type InstalledTerm, judge, validateToken } from '../rule.js';
+import { quoteColumn, quoteTable } from './row-names.js';
+import { migrationOf, refusedState, triggerOf } from './row-schema.js';
+
+export interface PostgresRowGuardOptions {
+  /** The table: `name` or `schema.name`, each 1 to 63 letters, digits and underscores. */
+  readonly table: string;
+  /** The column of its primary key, or of another unique index. */
+  readonly key: string;
+}
+
+/** Values by column. Columns are validated and quoted; values are only ever bound. */
+export type RowValues = Readonly<Record<string, unknown>>;
+
+/** A fence per row, for a table each of whose rows is an owned thing. See {@link postgresRowGuard}. */
+export interface PostgresRowGuard {
+  /** Adds the columns `tenure_term` and `tenure_holder`, unless they are there. */
+  readonly migrationSql: string;
+  /**
+   * Protects the table also from code that knows nothing of this: after it, an `INSERT`, `UPDATE` or `DELETE` whose
+   * transaction carries no token, or a stale one, is refused (`TN001`, `TN002`). Statements of this guard carry theirs;
+   * for others there is {@link carry}. `TRUNCATE` and the owner of the table are not stopped.
+   */
+  readonly triggerSql: string;
+  /** Installs the token's term in the row, before its owner reads it. `false` if there is no such row. */
+  claim(client: PostgresQueryable, token: FencingToken, key: unknown): Promise<boolean>;
+  /**
+   * Changes the row, and installs the token's term in it, in one statement.
+   *
+   * @returns `false` if there is no such row.
+   * @throws {StaleTermError} if the row has a higher term, or an equal one of another holder; nothing is changed.
+   */
+  update(
+    client: PostgresQueryable,
+    token: FencingToken,
+    key: unknown,
+    values: RowValues,
+  ): Promise<boolean>;
+  /** The same, or adds the row if there is none. @throws {StaleTermError} */
+  upsert(
+    client: PostgresQueryable,
+    token: FencingToken,
+    key: unknown,
+    values: RowValues,
+  ): Promise<void>;
+  /** For statements of your own on a table with the trigger: they carry the token until the transaction ends. */
+  carry(client: PostgresQueryable, token: FencingToken): Promise<void>;
+}
+
+/**
+ * Keeps a term and its holder in each row: for rows that have owners of their own, and are written one by one. One
+ * statement checks and writes, so it needs no transaction; inside one it is as good. The holder is kept as a digest.
+ *
+ * A row without a term takes any. Deleting a row forgets its term: keep a mark instead, where an old owner might add it
+ * again. What PostgreSQL answers otherwise (a constraint, a lost connection) passes as it is.
+ *
+ * @throws {OptionError} if the table or the key is no name tenure takes.
+ */
+export function postgresRowGuard(options: PostgresRowGuardOptions): PostgresRowGuard {
+  requireObject('options', options);
+  return new RowGuard(quoteTable(options.table), quoteColumn('key', options.key));
+}
+
+/** A row that changes between the statement and the look at it, every time: nobody is that unlucky. */
+const mostLooks = 10;
+
+class RowGuard implements PostgresRowGuard {
+  readonly migrationSql: string;
+  readonly triggerSql: string;
+  readonly #table: string;
+  readonly #key: string;
+
+  constructor(table: string, key: string) {
+    this.#table = table;
+    this.#key = key;
+    this.migrationSql = migrationOf(table);
+    this.triggerSql = triggerOf(table);
+  }
+
+  async claim(client: PostgresQueryable, token: FencingToken, key: unknown): Promise<boolean> {
+    return await this.update(client, token, key, {});
+  }
+
+  async update(
+    client: PostgresQueryable,
+    token: FencingToken,
+    key: unknown,
+    values: RowValues,
+  ): Promise<boolean> {
+    const { columns, bound } = this.#split(values);
+    const sets = columns.map((column, index) => `, ${column} = $${index + 4}`).join('');
+    const text = `UPDATE ${this.#table} AS r SET tenure_term = $1::bigint, tenure_holder = $2::text${sets}
+FROM ${carried} WHERE c.is_carried AND r.${this.#key} = $3 AND ${passes}`;
+    return await this.#write(client, token, key, { text, bound });
+  }
+
+  async upsert(
+    client: PostgresQueryable,
+    token: FencingToken,
+    key: unknown,
+    values: RowValues,
+  ): Promise<void> {
+    const { columns, bound } = this.#split(values);
+    const names = columns.map((column) => `, ${column}`).join('');
+    const places = columns.map((_, index) => `, $${index + 4}`).join('');
+    const sets = columns.map((column) => `, ${column} = excluded.${column}`).join('');
+    const text = `INSERT INTO ${this.#table} AS r (tenure_term, tenure_holder, ${this.#key}${names})
+SELECT $1::bigint, $2::text, $3${places} FROM ${carried} WHERE c.is_carried
+ON CONFLICT (${this.#key}) DO UPDATE SET tenure_term = excluded.tenure_term, tenure_holder = excluded.tenure_holder${sets}
+WHERE ${passes}`;
+    await this.#write(client, token, key, { text, bound });
+  }
+
+  async carry(client: PostgresQueryable, token: FencingToken): Promise<void> {
+    const { term, holderDigest } = validateToken(token);
+    const values = [`${term}:${holderDigest}`];
+    await client.query("SELECT set_config('tenure.row_token', $1, true)", values);
+  }
+
+  /** One statement; if it changed nothing, a look at why: there is no row, or what stands in it is newer. */
+  async #write(
+    client: PostgresQueryable,
+    token: FencingToken,
+    key: unknown,
+    { text, bound }: { readonly text: string; readonly bound: readonly unknown[] },
+  ): Promise<boolean> {
+    const candidate = validateToken(token);
+    const { name, term, holderDigest } = candidate;
+    for (let look = 0; look < mostLooks; look++) {
+      const { rowCount } = await client.query(text, [term, holderDigest, key, ...bound]);
+      if (rowCount === 1) return true;
+      const installed = await this.#installed(client, candidate, key);
+      if (installed === undefined) return false;
+      if (judge(installed.term === 0 ? undefined : installed, candidate) === 'refuse')
+        throw refusalOf(candidate, installed);
+    }
+    throw new StoreRefusedError(
+      'CONFLICT',
+      `the write of a row under "${name}" was refused, nothing was written: the row changed all the time, or its key is not unique.`,
+    );
+  }
+
+  /** `undefined`: there is no row. Term 0: it has none yet. */
+  async #installed(
+    client: PostgresQueryable,
+    { name }: Candidate,
+    key: unknown,
+  ): Promise<InstalledTerm | undefined> {
+    const text = `SELECT tenure_term::text AS term, tenure_holder AS holder FROM ${this.#table} WHERE ${this.#key} = $1`;
+    const { rows } = await client.query<{ term: string | null; holder: string | null }>(text, [
+      key,
+    ]);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const term = Number(row.term ?? 0);
+    if (term === 0 || isTerm(term)) return { term, holderDigest: row.holder ?? '' };
+    throw new RecordCorruptError(`the row that is written under "${name}" holds no term.`);
+  }
+
+  #split(values: RowValues) {
+    requireObject('values', values);
+    const entries = Object.entries(values);
+    const columns = entries.map(([column]) => quoteColumn('values', column));
+    const own = ['"tenure_term"', '"tenure_holder"', this.#key];
+    const wrong = columns.find((column) => own.includes(column));
+    if (wrong !== undefined)
+      throw new OptionError('values', wrong, 'is set by the guard itself', 'leave it out');
+    return { columns, bound: entries.map(([, value]) => value) };
+  }
+}
+
+/** The rule of every fence: higher, or equal from the same holder. A row without a term takes any. */
+const passes = `(r.tenure_term IS NULL OR r.tenure_term < $1::bigint
+  OR (r.tenure_term = $1::bigint AND r.tenure_holder = $2::text))`;
+
+/** For the trigger, if there is one: until the transaction ends, which without BEGIN is this statement. */
+const carried =
+  "(SELECT set_config('tenure.row_token', $1::bigint || ':' || $2::text, true) IS NOT NULL AS is_carried) AS c";
+
+/** Whether an error of the `pg` client is the refusal of the trigger that {@link PostgresRowGuard.triggerSql} makes. */
+export function isRowRefusal(error: unknown): boolean {
+  return sqlStateOf(error) === refusedState;
+}
