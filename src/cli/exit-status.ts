@@ -21,7 +21,7 @@ export const exitStatus = {
   internal: 70,
   /** The answer could not be written: a full disk, say. */
   outputLost: 74,
-  /** What was waited for did not come about in time: a name that stayed held, an effect that was not seen. */
+  /** What was waited for did not come about in time: a name that stayed held, an effect that was not seen, a test on a machine that is too slow. */
   notInTime: 75,
   /** The name was held, and was lost before the work had ended. */
   lost: 76,

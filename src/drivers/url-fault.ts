@@ -50,3 +50,14 @@ function hostFault(hosts: string): UrlFault | undefined {
   }
   return undefined;
 }
+
+/**
+ * The names of a URL's parameters, for a message; not what does not look like a name, and none at all beside a password,
+ * of which they may be a part.
+ */
+export function parameterNames(text: string): string {
+  if (text.includes('@')) return 'after its ?';
+  const [, parameters = ''] = /\?([^#]*)/.exec(text) ?? [];
+  const names = parameters.split('&').map((part) => part.split('=')[0] ?? '');
+  return names.map((name) => (/^[\w.-]{1,40}$/.test(name) ? name : '...')).join(', ');
+}

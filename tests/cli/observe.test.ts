@@ -152,6 +152,16 @@ describe('tenure status', () => {
     expect(JSON.parse(terminal.answerText)).toMatchObject({ names: [] });
   });
 
+  it('says on the side that it shows the root group alone', async () => {
+    const { session, terminal, actor } = createDesk();
+    await actor('replica-1').acquire('payments');
+    await status(session, [], 'text');
+    expect(terminal.noteText).toContain('names such as GROUP/NAME are not among these');
+    await status(session, ['payments'], 'text');
+    await status(session, [], 'json');
+    expect(terminal.notes).toHaveLength(2);
+  });
+
   it('shows nothing that a terminal would obey', async () => {
     const { session, terminal, actor } = createDesk();
     const first = actor('replica-1');

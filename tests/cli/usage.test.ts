@@ -141,10 +141,14 @@ describe.concurrent('the command line', () => {
     [
       'demo',
       ['--url', `redis://u:${password}@127.0.0.1:1`],
-      'redis-cli -u redis://127.0.0.1:1 ping',
+      'redis-cli -u redis://127.0.0.1:1 --user u --askpass ping',
     ],
     ['selftest', ['--url', `redis://:${password}@127.0.0.1:1`], 'redis-cli -u redis://127.0.0.1:1'],
-    ['demo', ['--sink', `postgres://u:${password}@127.0.0.1:1/x`], 'psql postgres://127.0.0.1:1/x'],
+    [
+      'demo',
+      ['--sink', `postgres://u:${password}@127.0.0.1:1/x`],
+      'psql postgres://u@127.0.0.1:1/x',
+    ],
   ])('says that the store of %s cannot be reached', async (command, args, next) => {
     const { status, stdout, stderr } = await tenure([command, ...args]);
     expect(status).toBe(69);

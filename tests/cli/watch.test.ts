@@ -44,6 +44,23 @@ describe('tenure watch', () => {
     expect(desk.terminal.notes).toEqual([]);
   });
 
+  it('says what it watches while nothing stands there, beside what it prints', async () => {
+    for (const format of ['text', 'jsonl'] as const) {
+      const desk = createDesk();
+      const watching = watch(desk.session, undefined, format);
+      await desk.runtime.advance(5_000);
+      expect(desk.terminal.printed).toEqual([]);
+      expect(desk.terminal.notes).toEqual([
+        'tenure watch: nothing stands in the root group of namespace default yet',
+        '  at:   redis://store.example:6379',
+      ]);
+      await desk.actor('replica-1').acquire('payments');
+      await desk.runtime.settle();
+      expect(desk.terminal.printed).toHaveLength(1);
+      await stop(desk, watching);
+    }
+  });
+
   it('ends when nobody reads it any more, though nothing changes', async () => {
     const desk = createDesk();
     const watching = watch(desk.session, 'payments', 'text');

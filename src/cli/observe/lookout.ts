@@ -10,6 +10,8 @@ import { groupsOf, lookAt, type Sight } from './target.js';
 /** Something that changed, or that nobody can tell any more. */
 export type Change =
   | { readonly kind: 'record'; readonly name: string; readonly record: LeaseRecord | undefined }
+  /** The first look found nothing at all. */
+  | { readonly kind: 'nothing' }
   /** The store did not answer, or not in time: what was told last may not hold any more. */
   | { readonly kind: 'unsure'; readonly why: string }
   /** It answers again; all that stands there follows. */
@@ -111,6 +113,7 @@ class Looks {
 
   #compare(sight: Sight): void {
     if (!this.#isSure) this.#tell({ kind: 'sure' });
+    if (this.#last === undefined && sight.size === 0) this.#tell({ kind: 'nothing' });
     // Whoever reads along cannot tell what an unsure line left standing, so everything is told again.
     const known: Sight = this.#isSure ? (this.#last ?? new Map()) : new Map();
     this.#isSure = true;

@@ -17,6 +17,7 @@ export async function status(
   const sight = await lookAtAll(session, targets);
   if (format === 'json') printJson(session, sight);
   else printText(session, sight, format);
+  if (targets.length === 0 && sight.size > 0 && format !== 'json') noteOthers(session);
   return true;
 }
 
@@ -51,6 +52,12 @@ function printText(
     return [...row, ...(isWide ? beyond(record) : []), remark(record)];
   });
   printTable(terminal, headers, rows);
+}
+
+/** Stores list one group at a time, and do not tell which groups there are. */
+function noteOthers({ terminal, write }: Session): void {
+  terminal.note('  (the root group alone: names such as GROUP/NAME are not among these)');
+  terminal.note(`  next: ${write(['status'], 'GROUP')}`);
 }
 
 function narrow(record: LeaseRecord | undefined): string[] {

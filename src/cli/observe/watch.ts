@@ -27,16 +27,26 @@ export async function watch(
   ];
   if (session.signal.aborted) over.abort(session.signal.reason);
   try {
-    await watchChanges({ ...session, signal: over.signal }, target, (change) =>
-      terminal.print(line(change, runtime.now().wallMs)),
-    );
+    await watchChanges({ ...session, signal: over.signal }, target, (change) => {
+      if (change.kind === 'nothing') noteNothing(session, target);
+      else terminal.print(line(change, runtime.now().wallMs));
+    });
   } finally {
     for (const end of ends) end();
   }
   return exitStatusOf(over.signal.reason);
 }
 
-function sayChange(change: Change, nowMs: number): string {
+/** Beside the lines, which tell of names only. */
+function noteNothing({ terminal, address, namespace }: Session, target: string | undefined): void {
+  const what = target === undefined ? 'the root group' : visible(target);
+  terminal.note(`tenure watch: nothing stands in ${what} of namespace ${visible(namespace)} yet`);
+  terminal.note(`  at:   ${visible(address)}`);
+}
+
+type Line = Exclude<Change, { readonly kind: 'nothing' }>;
+
+function sayChange(change: Line, nowMs: number): string {
   const at = sayInstant(nowMs);
   switch (change.kind) {
     case 'unsure':
@@ -52,7 +62,7 @@ function sayChange(change: Change, nowMs: number): string {
 }
 
 /** `seenAtMs` is Unix time by this machine's clock; what stands in a record is by the store's. */
-function changeAsJson(change: Change, nowMs: number): string {
+function changeAsJson(change: Line, nowMs: number): string {
   const seenAtMs = Math.round(nowMs);
   switch (change.kind) {
     case 'unsure':

@@ -16,6 +16,8 @@ export interface Check {
 /** What a check saw. */
 export interface Finding {
   readonly passed: boolean;
+  /** It saw what no slowness excuses: a failure, however late this machine was. Default: it did not. */
+  readonly isWrong?: boolean;
   /** The numbers it was judged by, one fact each. */
   readonly figures: readonly string[];
 }

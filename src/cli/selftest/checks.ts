@@ -1,7 +1,8 @@
 import type { Cleanup } from '../cleanup.js';
+import { Lateness } from '../lateness.js';
 import type { MessageStores } from '../stores.js';
 import { createBench } from './bench.js';
-import { type Check, observerCall } from './check.js';
+import { type Check, type Finding, observerCall, toleranceMs } from './check.js';
 import { exclusion } from './checks/exclusion.js';
 import { loss } from './checks/loss.js';
 import { order } from './checks/order.js';
@@ -16,6 +17,8 @@ export interface CheckResult {
   readonly name: string;
   readonly claim: string;
   readonly passed: boolean;
+  /** It failed, and this machine stood still meanwhile for longer than a claim allows: nobody can tell whose fault it is. */
+  readonly undecided: boolean;
   readonly figures: readonly string[];
 }
 
@@ -67,14 +70,28 @@ async function runCheck(
 ): Promise<CheckResult> {
   const { name, claim } = check;
   const bench = createBench(name, stores, observer, sabotages);
+  const lateness = new Lateness();
   try {
-    const { passed, figures } = await check.run(bench);
-    return { name, claim, passed, figures };
-  } catch (error) {
-    // The others still have something to say.
-    const message = error instanceof Error ? error.message : String(error);
-    return { name, claim, passed: false, figures: [`could not be carried out: ${message}`] };
+    const finding = await check.run(bench).catch(notCarriedOut);
+    return { name, claim, ...judged(finding, lateness.maxMs) };
   } finally {
+    lateness.stop();
     await bench.close();
   }
+}
+
+/** The others still have something to say. */
+function notCarriedOut(error: unknown): Finding {
+  const message = error instanceof Error ? error.message : String(error);
+  return { passed: false, figures: [`could not be carried out: ${message}`] };
+}
+
+/** @param stallMs the longest that this process stood still during the check. */
+export function judged(
+  { passed, isWrong = false, figures }: Finding,
+  stallMs: number,
+): Pick<CheckResult, 'passed' | 'undecided' | 'figures'> {
+  const undecided = !passed && !isWrong && stallMs > toleranceMs;
+  const stall = `this machine let nothing run for ${Math.round(stallMs)} ms, and ${toleranceMs} ms are allowed for`;
+  return { passed, undecided, figures: undecided ? [...figures, stall] : figures };
 }

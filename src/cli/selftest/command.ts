@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { Cleanup } from '../cleanup.js';
+import { exitStatus } from '../exit-status.js';
 import type { RunCommand } from '../run.js';
 import type { Setting } from '../settings/index.js';
 import { narrationAside, type Terminal } from '../terminal.js';
@@ -34,7 +35,7 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     .command('selftest')
     .summary('check that the promises hold on this machine and store')
     .description(
-      'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second; longer ones where the store grants no such) and exits with 1 if one does not hold. What it stores has a namespace of its own and is removed at the end.',
+      'Checks five promises with the clock ten times as fast (leases of 3 s, renewed every second; longer ones where the store grants no such) and exits with 1 if one does not hold, and with 75 if this machine was too slow to tell. What it stores has a namespace of its own and is removed at the end.',
     )
     .option(
       '--url <url>',
@@ -59,6 +60,12 @@ export function addSelftest(program: Command, terminal: Terminal, run: RunComman
     });
 }
 
+/** What is wrong counts, whatever else could not be judged. */
+function verdictOf(results: readonly CheckResult[]): boolean | number {
+  if (results.some(({ passed, undecided }) => !passed && !undecided)) return false;
+  return results.some(({ undecided }) => undecided) ? exitStatus.notInTime : true;
+}
+
 function targetsOf({ streams }: SelftestOptions, url: Setting<string>): string[] {
   return streams === undefined ? [url.value] : [url.value, streams];
 }
@@ -68,7 +75,7 @@ async function selftest(
   url: Setting<string>,
   terminal: Terminal,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<boolean | number> {
   const sabotages = parseSabotage(options.sabotage);
   const namespace = `selftest-${randomBytes(6).toString('hex')}`;
   const stores = await openTrialStores(url.value, options.streams, namespace, url.source);
@@ -86,5 +93,5 @@ async function selftest(
   }
   reportVerdict(voice, results, sabotages);
   if (asJson) reportAsJson(terminal, stores.address, sabotages, results);
-  return results.every(({ passed }) => passed);
+  return verdictOf(results);
 }

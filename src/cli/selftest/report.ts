@@ -21,7 +21,9 @@ export function announce(
 export function reportCheck(terminal: Terminal, result: CheckResult, number: number): void {
   const verdict = result.passed
     ? terminal.style('green', 'pass')
-    : terminal.style(['red', 'bold'], 'FAIL');
+    : result.undecided
+      ? terminal.style('yellow', 'slow')
+      : terminal.style(['red', 'bold'], 'FAIL');
   terminal.print(`${verdict}  ${number} ${result.claim}`);
   for (const figure of result.figures) terminal.print(terminal.style('dim', `        ${figure}`));
 }
@@ -31,9 +33,12 @@ export function reportVerdict(
   results: readonly CheckResult[],
   sabotages: readonly Sabotage[],
 ): void {
-  const failedCount = results.filter(({ passed }) => !passed).length;
-  const passedCount = results.length - failedCount;
+  const undecidedCount = results.filter(({ undecided }) => undecided).length;
+  const passedCount = results.filter(({ passed }) => passed).length;
+  const failedCount = results.length - passedCount - undecidedCount;
   terminal.print();
+  if (undecidedCount > 0) reportSlowness(terminal, undecidedCount, results.length);
+  if (failedCount === 0 && undecidedCount > 0) return;
   if (failedCount === 0) {
     terminal.print(terminal.style('green', `${passedCount} of ${results.length} checks passed.`));
     if (sabotages.length > 0)
@@ -47,6 +52,11 @@ export function reportVerdict(
     ),
   );
   if (sabotages.length > 0) terminal.print('As wanted: the checks see what was broken.');
+}
+
+function reportSlowness(terminal: Terminal, count: number, outOf: number): void {
+  const fact = `${count} of ${outOf} checks could not be judged: this machine was too slow.`;
+  terminal.print(`${terminal.style('yellow', fact)} Run it again when less else runs here.`);
 }
 
 export function reportAsJson(

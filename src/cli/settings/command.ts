@@ -1,13 +1,17 @@
 import type { Command } from 'commander';
+import { requirePackage } from '../client-package.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
+import { naming, placesIn } from '../naming.js';
 import { outputOption } from '../output-option.js';
-import type { Wiring } from '../session.js';
+import { refuseMemory, type Wiring } from '../session.js';
+import { storeKindOf } from '../store-url.js';
+import { openStores } from '../stores.js';
 import type { Terminal } from '../terminal.js';
 import { hang } from '../wrap.js';
 import { findConfigFile } from './config-file.js';
 import { addSettings } from './options.js';
-import { configFlag, type Flags, ownSurroundings, resolveSetting } from './resolve.js';
+import { configFlag, type Flags, ownSurroundings, writtenSetting } from './resolve.js';
 import type { SettingDefinition } from './setting.js';
 import { type SettingKey, settingKeys, settingTable } from './table.js';
 
@@ -34,14 +38,14 @@ Examples:
   );
   command.action((flags: Flags & { output: 'text' | 'json' }) =>
     run('config', [], async () => {
-      const found = lookUpAll(flags);
+      const found = await lookUpAll(flags);
       if (flags.output === 'json') {
         const settings = Object.fromEntries(found.map(({ key, ...rest }) => [key, rest]));
         terminal.print(jsonText(settings, 2));
       } else {
-        const rows = found.map(({ key, value, source, problem }) => [
+        const rows = found.map(({ key, value, source }) => [
           key,
-          visible(problem === null ? (value ?? '') : '-'),
+          visible(value ?? '-'),
           visible(source ?? '-'),
           settingTable[key].variable,
         ]);
@@ -65,17 +69,30 @@ interface Found {
 }
 
 /** Every setting, also if others cannot be used. @throws {OptionError} if the config file cannot. */
-function lookUpAll(flags: Flags): Found[] {
+async function lookUpAll(flags: Flags): Promise<Found[]> {
   const surroundings = ownSurroundings();
   const file = findConfigFile(configFlag(flags), surroundings);
-  return settingKeys.map((key) => {
+  const look = async (key: SettingKey): Promise<Found> => {
     const definition: SettingDefinition<unknown> = settingTable[key];
+    let readable: Pick<Found, 'value' | 'source'> = { value: null, source: null };
     try {
-      const { value, source } = resolveSetting(key, flags, file, surroundings);
-      return { key, value: definition.show?.(value) ?? String(value), source, problem: null };
+      const { text, source } = writtenSetting(key, flags, file, surroundings);
+      readable = { value: null, source };
+      definition.parse(text, source);
+      readable = { value: definition.show?.(text) ?? text, source };
+      if (key === 'url') await requireUsable(text, source);
+      return { key, ...readable, problem: null };
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      return { key, value: null, source: null, problem };
+      return { key, ...readable, problem };
     }
-  });
+  };
+  return await Promise.all(settingKeys.map(look));
+}
+
+/** What the commands would say before they ask the store anything. @throws {OptionError} */
+async function requireUsable(url: string, source: string): Promise<void> {
+  refuseMemory(url, source);
+  await openStores(url, 'default', source);
+  await naming(placesIn(source), () => requirePackage(storeKindOf(url, source)));
 }

@@ -38,18 +38,29 @@ export function resolveSetting(
   file: ConfigFile | undefined,
   surroundings: Surroundings,
 ): Setting<unknown> {
+  const { text, source } = writtenSetting(key, flags, file, surroundings);
+  return { value: settingTable[key].parse(text, source), source };
+}
+
+/** What was written for it, not read yet. A secret, if it is a URL. */
+export function writtenSetting(
+  key: SettingKey,
+  flags: Flags,
+  file: ConfigFile | undefined,
+  surroundings: Surroundings,
+): { readonly text: string; readonly source: string } {
   const definition: SettingDefinition<unknown> = settingTable[key];
   const { flag, variable } = definition;
   const written = flags[key];
-  if (typeof written === 'string') return parsed(definition, written, flag);
+  if (typeof written === 'string') return { text: written, source: flag };
   const fromVariable = surroundings.environment[variable];
-  if (fromVariable) return parsed(definition, fromVariable, variable);
+  if (fromVariable) return { text: fromVariable, source: variable };
   const entry = file?.values.get(key);
   if (file !== undefined && entry !== undefined) {
     const meant = definition.fromFile?.(entry, file.folder) ?? entry;
-    return parsed(definition, meant, `${file.path}: ${key}`);
+    return { text: meant, source: `${file.path}: ${key}` };
   }
-  return parsed(definition, definition.defaultText(surroundings), defaultSource);
+  return { text: definition.defaultText(surroundings), source: defaultSource };
 }
 
 export function configFlag(flags: Flags): string | undefined {
@@ -68,12 +79,4 @@ function workingFolder(): string {
     const problem = 'is not there any more';
     throw new OptionError('the working folder', undefined, problem, 'change to one that exists');
   }
-}
-
-function parsed(
-  definition: SettingDefinition<unknown>,
-  text: string,
-  source: string,
-): Setting<unknown> {
-  return { value: definition.parse(text, source), source };
 }

@@ -23,8 +23,8 @@ export interface SettingDefinition<Value> {
   parse(text: string, source: string): Value;
   /** A text of the config file as it is meant there: relative paths begin at its folder. */
   fromFile?(text: string, folder: string): string;
-  /** The value for people: no password in it. Default: the text of it. */
-  show?(value: Value): string;
+  /** What was written, for people: no password in it. Default: as it stands. */
+  show?(text: string): string;
 }
 
 /** What a command finds around it. */

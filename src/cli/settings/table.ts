@@ -81,7 +81,6 @@ function duration(
     ...rest,
     placeholder: '<duration>',
     parse: (text, source) => parseDuration(text, source, limits),
-    show: writeDuration,
   };
 }
 

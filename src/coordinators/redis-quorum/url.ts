@@ -1,3 +1,4 @@
+import { parameterNames } from '../../drivers/url-fault.js';
 import { OptionError } from '../../errors/index.js';
 
 const scheme = /^(rediss?)\+quorum:\/\//;
@@ -30,7 +31,8 @@ function requireList(urls: readonly (string | URL)[]): readonly (string | URL)[]
 function expand(text: string): string[] {
   const [start, protocol] = scheme.exec(text) ?? [];
   if (start === undefined) throw badUrls('is no URL of a quorum');
-  if (/[?#]/.test(text)) throw badUrls('has parameters, which are not read');
+  if (/[?#]/.test(text))
+    throw badUrls(`has parameters (${parameterNames(text)}), which are not read`);
   const rest = text.slice(start.length);
   const slash = rest.indexOf('/');
   const authority = slash < 0 ? rest : rest.slice(0, slash);

@@ -6,6 +6,9 @@ import { connectFailure, type Spoken } from '../connect-failure.js';
 import type { Endpoint } from '../endpoint.js';
 import { NoAnswer } from './errors.js';
 
+/** What a member is asked first, which tells its version. */
+export const greetingPath = '/version';
+
 export interface Exchange {
   readonly endpoint: Endpoint;
   readonly agent: Agent;
@@ -58,6 +61,8 @@ export function exchange(
   return new Promise((resolve, reject) => {
     const request = open(parts);
     let wasSent = false;
+    // Before the first greeting is answered, it may be no etcd at all.
+    const isAcquainted = () => wasSent && parts.path !== greetingPath;
     const fail = (why: string, separator = ' ') => {
       timer.cancel();
       reject(new NoAnswer(`${host}:${port}${separator}${why}`, wasSent));
@@ -65,8 +70,7 @@ export function exchange(
     };
     const timer = runtime.setTimer(timeoutMs, () => {
       const silence = `no answer within ${Math.round(timeoutMs)} ms`;
-      // Where the first greeting is not answered, more may be wrong than the time.
-      if (wasSent) fail(`gave ${silence}`);
+      if (isAcquainted()) fail(`gave ${silence}`);
       else fail(connectFailure(silence, spokenOver(parts.isTls)), ': ');
     });
     request.on('socket', (socket) => {
@@ -77,7 +81,10 @@ export function exchange(
       if (!socket.connecting && !('secureConnecting' in socket && socket.secureConnecting)) sent();
       else socket.once(parts.isTls ? 'secureConnect' : 'connect', sent);
     });
-    request.on('error', (error) => fail(connectFailure(error, spokenOver(parts.isTls)), ': '));
+    request.on('error', (error) => {
+      if (isAcquainted()) fail(`failed: ${codeOf(error)}`);
+      else fail(connectFailure(error, spokenOver(parts.isTls)), ': ');
+    });
     request.on('response', (response) => {
       const pieces: Buffer[] = [];
       let size = 0;

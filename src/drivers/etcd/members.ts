@@ -21,7 +21,7 @@ import {
   OutOfTime,
   TokenExpired,
 } from './errors.js';
-import { type Exchange, exchange, type Reply } from './exchange.js';
+import { type Exchange, exchange, greetingPath, type Reply } from './exchange.js';
 import type { EtcdLocation } from './location.js';
 import { Login } from './login.js';
 import { versionWarning } from './versions.js';
@@ -184,7 +184,7 @@ export class Members {
 
   /** A first harmless request: whatever fails here, nothing of the caller's was sent. Tells the version, too. */
   async #prove(endpoint: Endpoint, deadline: Deadline): Promise<void> {
-    const request = this.#parts(endpoint, 'GET', '/version', '', undefined);
+    const request = this.#parts(endpoint, 'GET', greetingPath, '', undefined);
     let reply: Reply;
     try {
       reply = await this.#send(request, deadline);

@@ -71,7 +71,7 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
       return new UnreachableError(`${what} failed: ${connectFailure(cause, spoken)}.`, cause);
     case 'checkout':
       return new UnreachableError(
-        `${what} failed: ${connectFailure(cause, spoken)}; or every connection of the pool is in use: make it larger, or give its connections back sooner.`,
+        `${what} failed: ${connectFailure(cause, spoken)}${ofPool(cause)}.`,
         cause,
       );
     case 'read':
@@ -194,6 +194,12 @@ const trustMessages = /^SASL|does not support SSL|password must be a string/i;
 function isTrustProblem(error: unknown): boolean {
   if (tlsCodes.test(codeOf(error) ?? '')) return true;
   return error instanceof Error && trustMessages.test(error.message);
+}
+
+/** Waiting in vain for a connection may be waiting for somebody who has it. */
+function ofPool({ message }: Error): string {
+  if (!/no answer within|timeout/i.test(message)) return '';
+  return '; or every connection of the pool is in use: make it larger, or give its connections back sooner';
 }
 
 function trustHint(error: unknown): string {

@@ -6,6 +6,8 @@ export interface RedisFacts {
   /** New at every start of the server, so it tells whether two addresses lead to one server. */
   readonly runId: string;
   readonly role: string;
+  /** `sentinel` for one that keeps no data. */
+  readonly mode: string;
   /** 0: without limit. */
   readonly maxmemoryBytes: number;
   readonly maxmemoryPolicy: string;
@@ -33,6 +35,7 @@ export function parseFacts(info: string): RedisFacts {
     version: field('redis_version'),
     runId: field('run_id'),
     role: field('role'),
+    mode: field('redis_mode'),
     maxmemoryBytes: Number(field('maxmemory') || 0),
     maxmemoryPolicy: field('maxmemory_policy'),
     appendOnlyFile: fields.has('aof_enabled') ? field('aof_enabled') === '1' : undefined,
@@ -49,6 +52,7 @@ export function parseFacts(info: string): RedisFacts {
  * @throws {StoreMisconfiguredError} naming the setting, its value and the remedy.
  */
 export function assertUsable(facts: RedisFacts, address: string): void {
+  assertKeepsData(facts, address);
   const major = Number.parseInt(facts.version, 10);
   if (major < smallestMajorVersion) {
     throw new StoreMisconfiguredError(
@@ -66,6 +70,14 @@ export function assertUsable(facts: RedisFacts, address: string): void {
       `${address} may evict live leases: maxmemory is ${facts.maxmemoryBytes} bytes and maxmemory-policy is ${facts.maxmemoryPolicy}. Set maxmemory-policy to noeviction.`,
     );
   }
+}
+
+/** @throws {StoreMisconfiguredError} for a sentinel, which knows where data is and has none. */
+export function assertKeepsData({ mode }: RedisFacts, address: string): void {
+  if (mode !== 'sentinel') return;
+  throw new StoreMisconfiguredError(
+    `${address} is a Sentinel, which keeps no leases: use redis+sentinel://host:port/master-name, or the port of the Redis server.`,
+  );
 }
 
 /** What a person should know about a server that is usable: what it may lose. */

@@ -1,6 +1,6 @@
 import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
-import { assertUsable, parseFacts, type RedisFacts } from './checks.js';
+import { assertKeepsData, assertUsable, parseFacts, type RedisFacts } from './checks.js';
 import type { Topology } from './client.js';
 import { replyCode, replyError } from './errors.js';
 import type { Link } from './link.js';
@@ -29,10 +29,18 @@ export async function greet(
 ): Promise<Greeted> {
   const sentAtMs = runtime.now().monotonicMs;
   try {
-    const [time, facts] = await Promise.all([
-      link.call('time', [], 'TIME', deadlineMs),
+    const asked = link.call('time', [], 'TIME', deadlineMs);
+    const [answer, facts] = await Promise.all([
+      asked.then(
+        (time) => ({ time }),
+        (failure: Error) => ({ failure }),
+      ),
       factsOf(link, deadlineMs),
     ]);
+    // What keeps no data does not know the time either.
+    if (facts !== undefined) assertKeepsData(facts, link.address);
+    if ('failure' in answer) throw answer.failure;
+    const { time } = answer;
     const [seconds, microseconds] = time as [string, string];
     const serverMs = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
     link.clock.observe(serverMs, sentAtMs, runtime.now().monotonicMs);

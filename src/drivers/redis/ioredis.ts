@@ -46,6 +46,11 @@ export async function openIoredis(options: object, connectTimeoutMs: number): Pr
   return new Redis({ ...options, ...safeIoredisOptions(connectTimeoutMs) });
 }
 
+/** @throws {OptionError} if it is not installed. */
+export async function requireIoredis(): Promise<void> {
+  await loadRedis();
+}
+
 type RedisConstructor = new (options: object) => RedisClient;
 
 /** One import for all who ask at the same time: on Node 22 a second one was seen to resolve before the module had run. */

@@ -1,4 +1,8 @@
-import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import {
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../errors/index.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import { type Answers, askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
@@ -53,6 +57,13 @@ export class SentinelSource implements RedisSource {
     if (unknownCount > 0)
       return new StoreMisconfiguredError(
         `the sentinels at ${this.address} know no master "${masterName}": use the name that their configuration gives it (SENTINEL MASTERS lists them).`,
+      );
+    const stranger = failures.find(
+      (failure) => failure instanceof StoreRefusedError && failure.storeCode === 'ERR',
+    );
+    if (stranger !== undefined)
+      return new StoreMisconfiguredError(
+        `what answers at ${this.address} is no Sentinel: it does not know the question for the master. Name the sentinels (usually port 26379), or use a redis:// URL for a server without them.`,
       );
     const denied = failures.find((failure) => failure instanceof StoreMisconfiguredError);
     if (denied !== undefined)

@@ -1,6 +1,6 @@
 import { OptionError } from '../../errors/index.js';
 import { type Endpoint, parseEndpoint } from '../endpoint.js';
-import { urlFault } from '../url-fault.js';
+import { parameterNames, urlFault } from '../url-fault.js';
 
 /** What every node of a URL is asked with. */
 export interface Login {
@@ -50,7 +50,7 @@ export function parseRedisUrl(text: string): RedisUrl {
     return parseSingle(text);
   }
   const shape = topology as 'sentinel' | 'cluster';
-  if (/[?#]/.test(text)) throw badUrl('has parameters, which are not read', shape);
+  if (/[?#]/.test(text)) throw badUrl(unread(text), shape);
   const [authority = '', ...path] = text.slice(start.length).split('/');
   const at = authority.lastIndexOf('@');
   const login = {
@@ -73,8 +73,7 @@ function parseSingle(text: string): RedisUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol))
     throw badUrl(notRedis(text), 'single');
-  if (url.search !== '' || url.hash !== '')
-    throw badUrl('has parameters, which are not read', 'single');
+  if (url.search !== '' || url.hash !== '') throw badUrl(unread(text), 'single');
   return {
     topology: 'single',
     place: {
@@ -89,6 +88,10 @@ function parseSingle(text: string): RedisUrl {
       ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
     },
   };
+}
+
+function unread(text: string): string {
+  return `has parameters (${parameterNames(text)}), which are not read`;
 }
 
 function notRedis(text: string): string {

@@ -120,6 +120,24 @@ describe('a master behind sentinels', () => {
     }
   });
 
+  it('is not asked for at a Redis server, nor are leases kept in a sentinel', async () => {
+    await start();
+    const [master] = servers();
+    const atRedis = run(connect(`redis+sentinel://127.0.0.1:${master.port}/${set.masterName}`));
+    await expect(atRedis).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(atRedis).rejects.toThrow('is no Sentinel');
+    const atSentinel = run(connect(`redis://127.0.0.1:${set.sentinels[0]?.port}`));
+    await expect(atSentinel).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(atSentinel).rejects.toThrow('is a Sentinel, which keeps no leases');
+  });
+
+  it('is told of with the scheme that was written', async () => {
+    await start();
+    expect(redisSource('rediss+sentinel://h:1,h:2/main').address).toBe(
+      'rediss+sentinel://h:1,h:2/main',
+    );
+  });
+
   it('is unreachable, within the time of the call, without any sentinel', async () => {
     await start();
     await Promise.all(set.sentinels.map((sentinel) => sentinel.stop()));

@@ -28,6 +28,7 @@ async function overreach(bench: Bench): Promise<Finding> {
     const recorded = compare(recordedFor(records, a), recordedFor(records, b));
     return {
       passed: isFairSplit(believed) && isFairSplit(recorded),
+      isWrong: believed.intersectionCount > 0 || recorded.intersectionCount > 0,
       figures: [
         `by their own belief: ${sentence(believed)}`,
         `in the store: ${sentence(recorded)}`,

@@ -41,6 +41,7 @@ async function changeHands(bench: Bench): Promise<Finding> {
         lease.endReason === 'superseded' &&
         written.length === 0 &&
         isStillB,
+      isWrong: noticedMs === undefined && lateness.maxMs < renewEveryMs / 2,
       figures: [
         noticedMs === undefined
           ? `A still believes after ${Math.round(itemMs)} ms (state ${lease.state})`

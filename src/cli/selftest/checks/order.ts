@@ -136,6 +136,7 @@ class Scene {
     const hands = this.effects.map(({ worker }) => worker).join(' ');
     return {
       passed: inOrder && byRightHands,
+      isWrong: seqs.some((seq, index) => seq !== index + 1),
       figures: [
         `handled in order ${seqs.join(', ') || 'none'} by ${hands || 'nobody'}`,
         inOrder

@@ -72,6 +72,7 @@ async function judge(
       refused !== undefined &&
       content === 'B' &&
       current.term > old.term,
+    isWrong: renewal?.outcome !== 'not-yours' || refused === undefined,
     figures: [
       `A woke ${old.state} (${old.endReason ?? 'believing'}), term ${old.term}; B has ${current.term}`,
       `its renewal: ${renewal?.outcome === 'not-yours' ? `refused (${renewal.reason})` : 'granted'}`,

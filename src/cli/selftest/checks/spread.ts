@@ -26,11 +26,13 @@ async function measureSpread(bench: Bench): Promise<Finding> {
   const buckets = shards.map((shard) => shard.count);
   const occupiedCount = buckets.filter((bucket) => bucket > 0).length;
   const largestBucket = Math.max(...buckets);
+  const passed =
+    count === customerCount &&
+    occupiedCount === defaultShardCount &&
+    largestBucket <= largestFairBucket;
   return {
-    passed:
-      count === customerCount &&
-      occupiedCount === defaultShardCount &&
-      largestBucket <= largestFairBucket,
+    passed,
+    isWrong: !passed,
     figures: [
       `${count.toLocaleString('en')} messages counted in the log`,
       `${occupiedCount} of ${defaultShardCount} shards occupied`,
