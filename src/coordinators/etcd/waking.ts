@@ -6,7 +6,13 @@ import {
 } from '../../drivers/etcd/index.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Timer } from '../../time/index.js';
-import type { Call, EnrollRequest, EnrollResult, WithdrawRequest } from '../candidates.js';
+import {
+  type Call,
+  calledCount,
+  type EnrollRequest,
+  type EnrollResult,
+  type WithdrawRequest,
+} from '../candidates.js';
 import type { Holder } from '../holder.js';
 import { groupOf } from '../names.js';
 import type { EtcdKeys } from './keys.js';
@@ -85,7 +91,8 @@ export class Waking {
       }
       const { position, current } = result;
       const before = this.#waits.get(idOf(name, holder));
-      const isClear = before?.outlook !== undefined && before.position === position;
+      // Whom it is behind may change; what it watches does not, unless it has come to be one of the first.
+      const isClear = before?.outlook !== undefined && isFirst(before) === isFirst(result);
       const wait: Wait = before ?? {
         ...{ name, holder, position, outlook: undefined },
         ...{ isDue: false, wasFree: false },
@@ -254,6 +261,11 @@ export class Waking {
 
 function idOf(name: string, holder: Holder): string {
   return `${holder.wire} ${name}`;
+}
+
+/** Whether it is called with the first. */
+function isFirst({ position = 0 }: { readonly position: number | undefined }): boolean {
+  return position < calledCount;
 }
 
 /** Whether whoever watches the group is to know of it. */
