@@ -101,9 +101,7 @@ export class Gate<Request> {
     const { runtime, timeoutMs, fence } = this.#options;
     const { name: resource, term } = token;
     try {
-      // `async`, so that a fence of the user's that throws is one that rejects.
-      const claim = (async () => await fence.claim(token))();
-      await withDeadline(runtime, timeoutMs, `the claim of "${resource}"`, claim);
+      await withDeadline(runtime, timeoutMs, `the claim of "${resource}"`, fence.claim(token));
       return token;
     } catch (error) {
       if (error instanceof StaleTermError) return new Refusal(problemOf(error), error);

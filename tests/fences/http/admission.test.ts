@@ -165,12 +165,14 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     const known = new Set(['/ledger', '/too-long']);
     const resource = async (path: string) =>
       known.has(path) ? path.slice(1).repeat(path === '/too-long' ? 99 : 1) : undefined;
-    const { base, fence } = await start({ resource });
+    const names: string[] = [];
+    const fence = { claim: async ({ name }: FencingToken) => void names.push(name) };
+    const { base } = await start({ resource, fence });
     expect((await send(`${base}/ledger`, { headers: headersFor(owner) })).status).toBe(200);
     const unnamed = without(owner, 'Fencing-Resource');
     expect((await send(`${base}/unknown`, { headers: unnamed })).status).toBe(400);
     expect((await send(`${base}/too-long`, { headers: unnamed })).status).toBe(503);
-    expect(await fence.installedTerm('unknown')).toBeUndefined();
+    expect(names).toEqual(['ledger']);
   });
 
   it('can let the client name the resource, out of what the server accepts', async () => {
@@ -262,6 +264,43 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     await send(running.url, { headers: headersFor(owner), body: 'slow' });
     expect(outcomes).toEqual([undefined, expect.any(StaleTermError)]);
     expect(fence.resource.read('who')).toBe('fast');
+  });
+});
+
+describe.each(['node:http', 'Express'] as const)('a client of %s that has gone', (name) => {
+  it('while the fence was asked is not served, since nobody would see the end of its body', async () => {
+    let ask = () => {};
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
+    let grant = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
+    });
+    const slow = async () => {
+      ask();
+      await granted;
+    };
+    let count = 0;
+    const subject = subjects[name] as (typeof subjects)[string];
+    // Only the first claim is slow.
+    const fence = { claim: async () => await (count++ === 0 ? slow() : undefined) };
+    const arrivals: string[] = [];
+    const running = await subject({ fence, resource: 'ledger' }, ({ path }) => {
+      arrivals.push(path);
+      return 'done';
+    });
+    open.push(running);
+    const agent = new Agent();
+    const gone = send(`${running.url}/gone`, { headers: headersFor(owner), agent });
+    await asked;
+    agent.destroy();
+    await expect(gone).rejects.toThrow('socket hang up');
+    // The server hears of it before the next connection is answered.
+    await send(`${running.url}/next`, { headers: headersFor(owner) });
+    grant();
+    await send(`${running.url}/last`, { headers: headersFor(owner) });
+    expect(arrivals).toEqual(['/next', '/last']);
   });
 });
 

@@ -111,12 +111,15 @@ describe('fencedFetch', () => {
     const send = fencedFetch(lease);
     expect((await send(url, { method: 'POST' })).status).toBe(200);
     await fence.claim(tokenOf(lease.name, lease.term + 5, 'successor'));
-    const error: StaleTermError = await send(url, { method: 'POST' }).catch((error) => error);
+    const { signal } = new AbortController();
+    const sent = send(url, { method: 'POST', signal });
+    const error: StaleTermError = await sent.catch((error) => error);
     expect(error).toBeInstanceOf(StaleTermError);
     expect([error.resource, error.term]).toEqual([lease.name, lease.term]);
     expect(error.installedTerm).toBe(lease.term + 5);
     expect([lease.state, lease.endReason]).toEqual(['lost', 'superseded']);
     expect(lease.installedTerm).toBe(lease.term + 5);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it.each([
@@ -190,6 +193,24 @@ describe('fencedFetch', () => {
     const request = new Request(url, { signal: stop.signal });
     await expect(fencedFetch(lease)(request)).rejects.toBe(reason);
     expect(listeners()).toBe(0);
+  });
+
+  it('sends nothing if your own signal has aborted before', async () => {
+    const reason = new Error('mine');
+    let calls = 0;
+    const careless = async () => new Response(String(++calls));
+    const sent = fencedFetch(lease, careless)('http://ledger/', {
+      signal: AbortSignal.abort(reason),
+    });
+    await expect(sent).rejects.toBe(reason);
+    expect(calls).toBe(0);
+  });
+
+  it('sends a body that is a stream', async () => {
+    const url = await serve((request, response) => void request.pipe(response));
+    const body = new Blob(['a', 'b', 'c']).stream();
+    const response = await fencedFetch(lease)(url, { method: 'POST', body, duplex: 'half' });
+    expect(await response.text()).toBe('abc');
   });
 
   it('aborts the reading of a body when the lease ends', async () => {
