@@ -13,3 +13,4 @@ export {
   postgresSchemaSql,
 } from './coordinators/postgres/index.js';
 export * from './fences/postgres/index.js';
+export * from './schedule/postgres/index.js';

@@ -1,0 +1,5 @@
+export {
+  type PostgresJobStore,
+  type PostgresJobStoreOptions,
+  postgresJobs,
+} from './store.js';

@@ -1,0 +1,257 @@
+import {
+  type Act,
+  type CallOptions,
+  type Coordinator,
+  validateName,
+} from '../../coordinators/index.js';
+import {
+  migratePostgres,
+  type PostgresCoordinatorOptions,
+  postgresCoordinator,
+} from '../../coordinators/postgres/index.js';
+import { placeOf } from '../../coordinators/postgres/place.js';
+import { type PostgresPool, quoteSchema } from '../../drivers/postgres/index.js';
+import { requireObject } from '../../errors/checks.js';
+import { ClosedError } from '../../errors/index.js';
+import type { FencingToken } from '../../fences/index.js';
+import type { Runtime } from '../../time/index.js';
+import { requireRuntime } from '../../time/require-runtime.js';
+import type {
+  ClaimResult,
+  JobChange,
+  JobStore,
+  JobStorePromises,
+  JobsView,
+  RunsOptions,
+  WriteResult,
+} from '../contract.js';
+import { validateJobName } from '../definition.js';
+import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import {
+  checkDefinitions,
+  checkedAct,
+  checkJobs,
+  checkRequest,
+  checkRunId,
+  checkRunsOptions,
+  checkTimeout,
+} from '../requests.js';
+import { decideClaim, decideWrite } from '../rules/decisions.js';
+import { JobDatabase } from './database.js';
+import type { JobRows } from './rows.js';
+
+export type PostgresJobStoreOptions = Pick<
+  PostgresCoordinatorOptions,
+  'namespace' | 'schema' | 'runtime' | 'maxConnections'
+>;
+
+export interface PostgresJobStore extends JobStore {
+  /**
+   * Creates the tables of the leases and of jobs, unless they are there. Safe at every start, by many processes at once.
+   *
+   * @throws {StoreMisconfiguredError} if the role may not create them, or a newer tenure has.
+   */
+  migrate(): Promise<void>;
+}
+
+/**
+ * Jobs and their runs in a PostgreSQL database, in the tables `jobs`, `runs` and `run_requests` of the schema of
+ * {@link postgresCoordinator}, which `tenure migrate` or {@link PostgresJobStore.migrate} creates.
+ *
+ * Every write is one transaction of a few statements, at READ COMMITTED, that commits durably. A pooler in transaction mode
+ * may stand in between.
+ *
+ * @param urlOrPool a URL (needs the package `pg`), or your own `Pool`, which is never closed here.
+ * @throws {OptionError} if it, or an option, cannot be used.
+ */
+export function postgresJobs(
+  urlOrPool: string | URL | PostgresPool,
+  options: PostgresJobStoreOptions = {},
+): PostgresJobStore {
+  const { source, schema } = placeOf(urlOrPool, requireObject('options', options).schema);
+  return new JobsInPostgres(source, { ...options, schema });
+}
+
+const migrationTimeoutMs = 15_000;
+
+class JobsInPostgres implements PostgresJobStore {
+  readonly promises: JobStorePromises = { store: 'postgres', durability: 'crash' };
+  readonly coordinator: Coordinator;
+  readonly #source: string | PostgresPool;
+  readonly #schema: string;
+  readonly #runtime: Runtime;
+  readonly #database: JobDatabase;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    source: string | PostgresPool,
+    options: PostgresJobStoreOptions & { readonly schema: string },
+  ) {
+    const { schema, namespace = 'default', maxConnections = 4 } = options;
+    this.#source = source;
+    this.#schema = schema;
+    this.#runtime = requireRuntime(options.runtime);
+    const quotedSchema = quoteSchema(schema);
+    validateName(namespace, 'namespace');
+    this.coordinator = postgresCoordinator(
+      source,
+      typeof source === 'string' ? options : withoutPoolSize(options),
+    );
+    const { runtime } = { runtime: this.#runtime };
+    this.#database = new JobDatabase(source, {
+      ...{ schema, quotedSchema, namespace, runtime, maxConnections },
+    });
+  }
+
+  async migrate(): Promise<void> {
+    this.#throwIfClosed();
+    await migratePostgres(this.#source, { schema: this.#schema, runtime: this.#runtime });
+    await this.#database.migrate(migrationTimeoutMs);
+  }
+
+  async claim(
+    token: FencingToken,
+    definitions: readonly JobDefinition[],
+    adoptFrom: string | undefined,
+    call: CallOptions,
+  ): Promise<ClaimResult[]> {
+    // In one order, so that two who claim several do not wait for each other.
+    const checked = checkDefinitions(definitions);
+    const order = [...checked].sort((one, other) => (one.job < other.job ? -1 : 1));
+    return this.#write('claim', call, async (rows) => {
+      const results = new Map<string, ClaimResult>();
+      for (const definition of order)
+        results.set(definition.job, await claimOne(rows, token, definition, adoptFrom));
+      return checked.map(({ job }) => results.get(job) as ClaimResult);
+    });
+  }
+
+  async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
+    const checked = checkJobs(jobs);
+    return this.#read('a look', call, (rows) => rows.view(checked));
+  }
+
+  async jobs(call: CallOptions): Promise<JobsView> {
+    return this.#read('a list', call, (rows) => rows.view(undefined));
+  }
+
+  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
+    const job = validateJobName(change.job);
+    return this.#write('a write', call, async (rows): Promise<WriteResult> => {
+      const { begin, runs = [], doneRequests = [], keepRuns } = change;
+      const stored = await rows.lock(job);
+      const existing = begin && (await rows.run(job, begin.id));
+      const decision = decideWrite(stored?.record, stored?.pause, existing, token, change);
+      if (decision.outcome !== 'written') return decision;
+      await rows.putJob(decision.record);
+      for (const run of begin === undefined ? runs : [...runs, begin]) await rows.putRun(run);
+      if (doneRequests.length > 0) await rows.dropRequests(job, doneRequests);
+      if (keepRuns !== undefined) await rows.prune(job, keepRuns);
+      return { outcome: 'written' };
+    });
+  }
+
+  async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
+    validateJobName(job);
+    const { limit, beforeMs = Number.MAX_SAFE_INTEGER } = checkRunsOptions(options);
+    return this.#read('the history', call, (rows) => rows.runs(job, beforeMs, limit));
+  }
+
+  async request(
+    request: Omit<RunRequest, 'atMs'>,
+    call: CallOptions,
+  ): Promise<RunRequest | undefined> {
+    const checked = checkRequest(request);
+    const { job, id } = checked;
+    return this.#write('a request', call, async (rows) => {
+      const stored = await rows.lock(job);
+      if (stored?.record === undefined) return undefined;
+      const known = await rows.request(job, id);
+      const asked = known ?? { ...checked, atMs: stored.nowMs };
+      if (known === undefined && (await rows.run(job, id)) === undefined)
+        await rows.putRequest(asked);
+      return asked;
+    });
+  }
+
+  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
+    validateJobName(job);
+    const checked = checkedAct(act);
+    return this.#write('a pause', call, async (rows) => {
+      const stored = await rows.lock(job);
+      if (stored?.record === undefined || stored.pause !== undefined) return stored?.pause;
+      const pause = { ...checked, atMs: stored.nowMs };
+      await rows.setPause(job, pause);
+      return pause;
+    });
+  }
+
+  async resume(job: string, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    return this.#write('a resumption', call, async (rows) => {
+      const isPaused = (await rows.lock(job))?.pause !== undefined;
+      if (isPaused) await rows.setPause(job, undefined);
+      return isPaused;
+    });
+  }
+
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    checkRunId(runId);
+    const checked = checkedAct(act);
+    return this.#write('a cancellation', call, async (rows) => {
+      if ((await rows.lock(job)) === undefined) return false;
+      return rows.cancel(job, { runId, ...checked });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.all([this.#database.close(), this.coordinator.close()]).then(
+      () => undefined,
+    );
+    return this.#closing;
+  }
+
+  #read<Answer>(
+    operation: string,
+    call: CallOptions,
+    use: (rows: JobRows) => Promise<Answer>,
+  ): Promise<Answer> {
+    this.#throwIfClosed();
+    return this.#database.read(operation, checkTimeout(call), use);
+  }
+
+  #write<Answer>(
+    operation: string,
+    call: CallOptions,
+    use: (rows: JobRows) => Promise<Answer>,
+  ): Promise<Answer> {
+    this.#throwIfClosed();
+    return this.#database.write(operation, checkTimeout(call), use);
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closing !== undefined) throw new ClosedError('this store of jobs');
+  }
+}
+
+async function claimOne(
+  rows: JobRows,
+  token: FencingToken,
+  definition: JobDefinition,
+  adoptFrom: string | undefined,
+): Promise<ClaimResult> {
+  const { job } = definition;
+  const stored = await rows.lock(job, true);
+  const decision = decideClaim(stored?.record, token, definition, adoptFrom, stored?.nowMs ?? 0);
+  if (decision.outcome !== 'claimed') return decision;
+  await rows.putJob(decision.record);
+  const [view] = (await rows.view([job])).jobs;
+  if (view === undefined) throw new Error('a job that was just written is there');
+  return { outcome: 'claimed', view };
+}
+
+function withoutPoolSize(options: PostgresJobStoreOptions): PostgresCoordinatorOptions {
+  const { maxConnections: _, ...rest } = options;
+  return rest;
+}

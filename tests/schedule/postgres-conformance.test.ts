@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, inject, it } from 'vitest';
+import { postgresJobs } from '../../src/postgres.js';
+import { registerJobStoreConformance } from '../../src/testing.js';
+import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshPostgresDatabase(inject('postgresUrl'));
+  const store = postgresJobs(database.url);
+  await store.migrate();
+  await store.close();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+let namespaceCount = 0;
+
+registerJobStoreConformance(
+  {
+    name: 'postgres',
+    impossible: {},
+    create: async () => {
+      namespaceCount += 1;
+      const namespace = `case-${namespaceCount}`;
+      const store = postgresJobs(database.url, { namespace });
+      const other = postgresJobs(database.url, { namespace });
+      return {
+        ...{ store, other, controls: {} },
+        close: async () => {
+          await Promise.all([store.close(), other.close()]);
+        },
+      };
+    },
+  },
+  { describe, it },
+);
