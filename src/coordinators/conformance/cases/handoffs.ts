@@ -35,7 +35,7 @@ export const handoffCases = [
       const name = scene.newName();
       const ann = await scene.actor('ann');
       const term = await ann.take(name);
-      await ann.handOff(name, term, 'worker-1');
+      await ann.handOff(name, term, 'worker-1', scene.ttlMs * 20);
       for (const id of ['worker-10', 'worker-', 'a-worker-1', 'Worker-1']) {
         await (await scene.actor(id)).isKeptOut(name);
       }
