@@ -114,7 +114,7 @@ export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
 
 const readOnly =
   'the server is read-only for us (a standby, default_transaction_read_only, or a read-only transaction); connect to the primary, with a role that may write';
-const denied = 'the role lacks a privilege; grant what docs/fencing.md lists';
+const denied = 'the role lacks a privilege; grant what docs/fencing/postgres.md lists';
 
 const misconfigurations: Readonly<Record<string, string>> = {
   '25006': readOnly,

@@ -10,7 +10,7 @@ let writerUrl: string;
 
 beforeAll(async () => {
   database = await preparedDatabase(inject('postgresUrl'));
-  // Exactly what docs/fencing.md says a role needs, and the table of the tests themselves.
+  // Exactly what docs/fencing/postgres.md says a role needs, and the table of the tests themselves.
   await runSql(
     database.url,
     `CREATE ROLE ${role} LOGIN PASSWORD 'pw';

@@ -9,7 +9,7 @@ import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers
 import { prepare, runSql } from './subject.js';
 
 const root = join(import.meta.dirname, '../../..');
-const page = readFileSync(join(root, 'docs/fencing.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/fencing/postgres.md'), 'utf8');
 
 function blocks(language: string): string[] {
   const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
@@ -24,9 +24,9 @@ beforeAll(async () => {
 
 afterAll(async () => await database.drop());
 
-describe('docs/fencing.md', () => {
+describe('docs/fencing/postgres.md', () => {
   // A child that compiles all of the sources takes its time on a busy machine.
-  it('holds a program that prints what the page says', { timeout: 60_000 }, async () => {
+  it('holds a program that prints what the page says', { timeout: 120_000 }, async () => {
     const program = blocks('js')
       .join('\n')
       .replace(/'(tenure(?:\/\w+)?)'/g, (_, name) => `'${source(name)}'`);
