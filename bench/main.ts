@@ -11,6 +11,7 @@ import { acquireAndRelease, renewMany } from './leases.js';
 import { crashTakeover, gracefulHandoff } from './ownership.js';
 import type { Place } from './per-store.js';
 import * as stores from './per-store.js';
+import { fencedWrite } from './redis-fence.js';
 import { type MeasuredStore, measuredStores } from './stores/index.js';
 import { idleWorker, orderedProcessing } from './streams.js';
 
@@ -35,6 +36,7 @@ const benchmarks: Record<string, Benchmark> = {
   'leader-crash': crashedLeader,
   'leader-resign': resignedLeader,
   'failover-requests': requestsPerFailover,
+  'redis-fence': fencedWrite,
 };
 
 /** Those that are tried on each store, against its plain client in the same run. */
