@@ -4,16 +4,16 @@ import type { StoreKind } from './store-kinds.js';
 export async function requirePackage(kind: StoreKind): Promise<void> {
   switch (kind) {
     case 'sqlite':
-      await (await import('../drivers/sqlite/client.js')).loadSqlite();
+      await (await import('../coordinators/sqlite/package.js')).requirePackage();
       return;
     case 'postgres':
-      await (await import('../drivers/postgres/pg-package.js')).importPg();
+      await (await import('../coordinators/postgres/package.js')).requirePackage();
       return;
     case 'redis':
     case 'sentinel':
     case 'cluster':
     case 'quorum':
-      await (await import('../drivers/redis/ioredis.js')).requireIoredis();
+      await (await import('../coordinators/redis/package.js')).requirePackage();
       return;
     default:
       return;

@@ -1,8 +1,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { notText } from '../coordinators/names.js';
-import { fileParameters } from '../drivers/sqlite/location.js';
-import { urlFault } from '../drivers/url-fault.js';
+import { fileParameters, urlFault } from '../drivers/url-fault.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
 import { parseHostList } from './host-list.js';
 import { schemaParameter } from './postgres-url.js';

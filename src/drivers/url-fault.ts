@@ -61,3 +61,14 @@ export function parameterNames(text: string): string {
   const names = parameters.split('&').map((part) => part.split('=')[0] ?? '');
   return names.map((name) => (/^[\w.-]{1,40}$/.test(name) ? name : '...')).join(', ');
 }
+
+/**
+ * The parameters at the end of a path, by their names, as other programs read them: `?mode=ro` would otherwise name a
+ * new file, and what it asks for would be done without. A question mark elsewhere is one of a file's name.
+ */
+export function fileParameters(path: string): string | undefined {
+  const [, text] = /\?([\w.-]+=[^/?]*)$/.exec(path) ?? [];
+  if (text === undefined) return undefined;
+  const names = text.split('&').map((part) => part.split('=')[0]);
+  return `the parameter${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+}

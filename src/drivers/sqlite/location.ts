@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { OptionError } from '../../errors/index.js';
+import { fileParameters } from '../url-fault.js';
 
 /** Control characters and lone surrogates: they would break the lines of messages and logs. */
 const notText = /[\p{Cc}\p{Cs}]/u;
@@ -28,17 +29,6 @@ export function sqlitePath(location: string | URL): string {
 /** Of a plain path nobody reads a part as parameters. */
 function isUrlLike(location: string | URL): boolean {
   return location instanceof URL || location.startsWith('sqlite:');
-}
-
-/**
- * The parameters at the end of a path, by their names, as other programs read them: `?mode=ro` would otherwise name a
- * new file, and what it asks for would be done without. A question mark elsewhere is one of a file's name.
- */
-export function fileParameters(path: string): string | undefined {
-  const [, text] = /\?([\w.-]+=[^/?]*)$/.exec(path) ?? [];
-  if (text === undefined) return undefined;
-  const names = text.split('&').map((part) => part.split('=')[0]);
-  return `the parameter${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
 }
 
 function pathOfText(text: string): string {
