@@ -59,7 +59,7 @@ export class Planner {
     if (change.candidates !== undefined) await this.#entries.plan(view, change.candidates.after);
     const isMore = change.record ?? change.suspension ?? change.history ?? change.document;
     if (isMore === undefined) return;
-    this.#compare(view);
+    this.#compare(view, change);
     if (change.record !== undefined)
       await this.#records.plan(view, change.record.before, change.record.after);
     if (change.suspension !== undefined) this.#planSuspension(view, change);
@@ -70,8 +70,8 @@ export class Planner {
     }
   }
 
-  /** That nothing which was read of the name has changed, and nothing was added. */
-  #compare(view: NameView): void {
+  /** That nothing which was read of the name, and matters, has changed, and nothing was added. */
+  #compare(view: NameView, { record }: NameChange): void {
     const { compares } = this.#draft.plan;
     const { parts, revision } = this.#draft.options.view;
     const { name } = view;
@@ -79,8 +79,11 @@ export class Planner {
       if (parts.includes(part)) this.#draft.expect(this.#draft.keys.part(part, name), kv);
     };
     if (parts.includes('queue')) {
-      compares.push({ range: this.#draft.keys.queue(name), modBelow: revision + 1 });
       const leader = leaderOf(view);
+      // What somebody does with the lease of a leader of ours, who enters or leaves behind it does not hinder.
+      const isAtLeader = leader?.value?.state === 'leads' && !isGrant(record);
+      if (!isAtLeader)
+        compares.push({ range: this.#draft.keys.queue(name), modBelow: revision + 1 });
       if (leader !== undefined) this.#draft.expect(leader.kv.key, leader.kv);
     }
     single('after', view.after);
