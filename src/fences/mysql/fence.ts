@@ -106,6 +106,8 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
       atomicWithEffect: true,
       durability: options.durability,
       writersOfOneTerm: 'concurrent',
+      limits:
+        'All writers use one server, and tables of InnoDB. Outside MariaDB no limit ends a transaction of the caller that stands idle.',
     };
     const idleSeconds = options.idleInTransactionTimeoutMs / 1000;
     this.#statements = fenceStatements(options.quotedDatabase, idleSeconds);
