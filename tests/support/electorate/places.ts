@@ -51,7 +51,8 @@ function connectTo(url: string, namespace: string): Coordinator {
     case 'zookeeper':
       return zookeeperCoordinator(url, { namespace });
     case 'redis+quorum':
-      return redisQuorumCoordinator(url, { namespace });
+      // It only looks on, beside a busy machine's candidates: it can wait for an answer.
+      return redisQuorumCoordinator(url, { namespace, nodeTimeoutMs: 1_000 });
     default:
       return redisCoordinator(url, { namespace });
   }
