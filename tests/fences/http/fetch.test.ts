@@ -169,6 +169,18 @@ describe('fencedFetch', () => {
     expect(lease.state).toBe('held');
   });
 
+  it('says "unreachable" of several addresses only if no connection was made to any', async () => {
+    const refused = Object.assign(new Error('refused'), { syscall: 'connect' });
+    const reset = Object.assign(new Error('reset'), { syscall: 'read' });
+    const failing = (...errors: Error[]) =>
+      fencedFetch(lease, async () => {
+        throw new TypeError('fetch failed', { cause: new AggregateError(errors) });
+      })('http://ledger/');
+    await expect(failing(refused, refused)).rejects.toThrow(UnreachableError);
+    await expect(failing(refused, reset)).rejects.toThrow(OutcomeUnknownError);
+    await expect(failing()).rejects.toThrow(OutcomeUnknownError);
+  });
+
   it('says "outcome unknown" if the connection fails after that', async () => {
     const url = await serve((request) => void request.socket.destroy());
     const sent = fencedFetch(lease)(url, { method: 'POST', body: 'text' });
