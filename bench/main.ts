@@ -7,6 +7,7 @@ import {
   requestsPerFailover,
   resignedLeader,
 } from './elections.js';
+import { fencedWrites } from './fence-postgres.js';
 import { acquireAndRelease, renewMany } from './leases.js';
 import { crashTakeover, gracefulHandoff } from './ownership.js';
 import type { Place } from './per-store.js';
@@ -36,6 +37,7 @@ const benchmarks: Record<string, Benchmark> = {
   'leader-crash': crashedLeader,
   'leader-resign': resignedLeader,
   'failover-requests': requestsPerFailover,
+  'fence-postgres': fencedWrites,
   'redis-fence': fencedWrite,
 };
 
