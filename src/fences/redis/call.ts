@@ -36,7 +36,8 @@ export function batchCall(keys: FenceKeys, call: BatchCall): ScriptCall {
       if (numbers.has(key)) continue;
       numbers.set(key, all.push(key));
       const type = writeCommands[command][0];
-      if (type !== 'any') types.push(all.length, type);
+      // One command alone says by itself that it was refused.
+      if (type !== 'any' && commands.length > 1) types.push(all.length, type);
     }
   }
   const owner = leases === undefined ? '' : `${term}|${wireOf(candidate)}`;

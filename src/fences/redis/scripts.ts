@@ -69,8 +69,10 @@ for i = at + 1, firstCommand - 1, 2 do
   if is ~= 'none' and is ~= ARGV[i + 1] then return { 'type', ARGV[i] } end
 end
 
--- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica.
-call('SETRANGE', KEYS[1], 0, '')
+-- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica. One
+-- write alone is refused by itself.
+local isOne = firstCommand <= #ARGV and firstCommand + tonumber(ARGV[firstCommand]) == #ARGV
+if isNew or effectCount > 0 or not isOne then call('SETRANGE', KEYS[1], 0, '') end
 
 local replies, failure = {}, nil
 local function write(...)

@@ -89,6 +89,14 @@ describe('a batch of the Redis fence', () => {
     expect(await user.hgetall('list')).toEqual({ field: 'value' });
   });
 
+  it('of one command is refused by the server itself', async () => {
+    await user.lpush('list', 'one');
+    const error = await failureOf((batch) => batch.command('INCR', 'list'));
+    expect(error).toBeInstanceOf(StoreRefusedError);
+    expect(error).toMatchObject({ storeCode: 'WRONGTYPE', message: /nothing was executed/ });
+    expect(await fence.installedTerm('ledger')).toBeUndefined();
+  });
+
   it('is refused whole if its first command fails', async () => {
     await user.set('word', 'ten');
     const error = await failureOf((batch) => {
