@@ -107,7 +107,9 @@ describe('a row that is guarded by its own term', () => {
 
   it('binds every value, however it looks', async () => {
     const body = "'); DROP TABLE documents; --";
-    await rows.upsert(pool, tokenOf('n', 5), key, { body });
+    await rows.upsert(pool, tokenOf('n', 5), key, { body, size: 7 });
+    expect(await bodyOf()).toBe(body);
+    await rows.upsert(pool, tokenOf('n', 6), key, { size: null });
     expect(await bodyOf()).toBe(body);
   });
 
