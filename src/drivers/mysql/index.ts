@@ -15,8 +15,5 @@ export {
   askPlainly,
   autocommits,
   inTransaction,
-  type MysqlAnswer,
-  type MysqlSession,
   runTransaction,
-  type TransactionSteps,
 } from './session.js';

@@ -23,5 +23,5 @@ afterAll(async () => await server.stop());
 registerFenceConformance(
   'the MySQL fence on MariaDB, with no more privileges than it needs',
   async () => mysqlSubject(writerUrl),
-  { describe, it: (title, run) => it(title, run, 30_000) },
+  { describe: describe.concurrent, it: (title, run) => it(title, run, 60_000) },
 );

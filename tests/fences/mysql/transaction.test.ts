@@ -65,6 +65,13 @@ async function withConnection<Result>(
   }
 }
 
+/** For a lock of a row. */
+async function untilSomebodyWaits(): Promise<void> {
+  const waits = () => runSql(server.url, 'SELECT 1 FROM information_schema.INNODB_LOCK_WAITS');
+  // The server makes a new list only when none was asked for in the last 100 ms.
+  await expect.poll(waits, { timeout: 10_000, interval: 200 }).not.toEqual([]);
+}
+
 const failureOf = async (attempt: Promise<unknown>): Promise<unknown> =>
   await attempt.then(
     () => undefined,
@@ -371,6 +378,8 @@ describe('a check at REPEATABLE READ', () => {
       await connection.query('COMMIT');
       return rows;
     });
+    // The check stands in the queue while the predecessor has yet to write.
+    await untilSomebodyWaits();
     gate.open();
     await last;
     expect(await seen).toEqual([{ value: 'last' }]);
@@ -527,9 +536,7 @@ describe('a check or a record of the MySQL fence', () => {
           isAnswered = true;
           return isNew;
         });
-        await expect
-          .poll(() => runSql(server.url, 'SELECT 1 FROM information_schema.INNODB_LOCK_WAITS'))
-          .not.toEqual([]);
+        await untilSomebodyWaits();
         expect(isAnswered).toBe(false);
         await first.query(end);
         expect(await second).toBe(end === 'ROLLBACK');
