@@ -15,6 +15,7 @@ const fence = mysqlFence(pool, { idleInTransactionTimeoutMs: 1000 });
 const token = tokenOf(name, Number(term));
 await fence.claim(token);
 
+/** @param {import("mysql2/promise").PoolConnection} connection */
 async function writeAndFreeze(connection) {
   await connection.execute('INSERT INTO app.data VALUES (?, ?)', [name, 'from the frozen owner']);
   const woken = new Promise((resolve) => process.once('SIGCONT', resolve));
