@@ -1,7 +1,7 @@
-import { validateName } from '../coordinators/index.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { CronTimes } from './cron.js';
+import { validateJobName } from './job-name.js';
 import type { JobDefinition } from './records.js';
 import type { Misfire, MisfirePolicy } from './rules/due.js';
 
@@ -92,17 +92,6 @@ export function resolveJob(job: string, options: JobOptions): ResolvedJob {
     keepRuns: whole('keepRuns', options.keepRuns ?? 1_000, 1, 100_000),
   };
 }
-
-/** The name of a job is one segment, so that it can be the last one of an election's. @throws {OptionError} */
-export function validateJobName(job: string): string {
-  validateName(job, 'job');
-  if (!job.includes('/') && Buffer.byteLength(job) <= longestJobNameBytes) return job;
-  const remedy = `use 1 to ${longestJobNameBytes} bytes without a slash`;
-  throw new OptionError('job', job, 'is not the name of a job', remedy);
-}
-
-/** With the name of its schedule before it, it has to be the name of an election. */
-export const longestJobNameBytes = 100;
 
 function resolveRetry(retry: RetryOptions | undefined): Required<RetryOptions> {
   if (retry === undefined) return { limit: 0, firstPauseMs: 1_000, longestPauseMs: 60_000 };

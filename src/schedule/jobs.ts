@@ -4,9 +4,9 @@ import { OptionError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import type { JobStore } from './contract.js';
-import { validateJobName } from './definition.js';
 import { JobUnknownError } from './errors.js';
 import { type JobListing, listingOf } from './job-listing.js';
+import { validateJobName } from './job-name.js';
 import type { JobPause, RunRecord } from './records.js';
 
 export interface JobsOptions {

@@ -3,7 +3,7 @@ import { checkAct } from '../coordinators/requests.js';
 import { requireArray, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { RunsOptions } from './contract.js';
-import { validateJobName } from './definition.js';
+import { validateJobName } from './job-name.js';
 import type { JobDefinition, RunRequest } from './records.js';
 
 /*

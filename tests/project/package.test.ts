@@ -14,13 +14,13 @@ const manifest = readJson('package.json');
 const exported = Object.keys(manifest.exports ?? {}).filter((path) => path !== './package.json');
 
 describe('the manifest', () => {
-  it('has one runtime dependency', () => {
-    expect(Object.keys(manifest.dependencies ?? {})).toEqual(['commander']);
+  it('has few runtime dependencies: to read a command line, a cron expression and a file of jobs', () => {
+    expect(Object.keys(manifest.dependencies ?? {})).toEqual(['commander', 'croner', 'yaml']);
   });
 
   it('makes every store client optional, with a lower bound only', () => {
     const peers = manifest.peerDependencies ?? {};
-    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'pg', 'redis']);
+    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'mysql2', 'pg', 'redis']);
     for (const [name, range] of Object.entries(peers)) {
       // An upper bound breaks the installation of whoever is ahead of us.
       expect(range, name).toMatch(/^>=\d+(\.\d+){0,2}$/);
@@ -37,8 +37,9 @@ describe('the manifest', () => {
   });
 
   it('offers types beside every entry point', () => {
-    const stores = ['memory', 'redis', 'postgres', 'sqlite', 'etcd', 'zookeeper'];
-    expect(exported).toEqual(['.', ...stores.map((store) => `./${store}`), './testing']);
+    const stores = ['memory', 'redis', 'postgres', 'mysql', 'sqlite', 'etcd', 'zookeeper'];
+    const names = [...stores, 'http', 'schedule', 'testing'];
+    expect(exported).toEqual(['.', ...names.map((name) => `./${name}`)]);
     for (const path of exported) {
       const name = path === '.' ? 'index' : path.slice(2);
       expect(manifest.exports?.[path]).toEqual({

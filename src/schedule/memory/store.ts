@@ -14,7 +14,7 @@ import type {
   RunsOptions,
   WriteResult,
 } from '../contract.js';
-import { validateJobName } from '../definition.js';
+import { validateJobName } from '../job-name.js';
 import {
   isOpen,
   type JobDefinition,

@@ -25,7 +25,7 @@ import type {
   RunsOptions,
   WriteResult,
 } from '../contract.js';
-import { validateJobName } from '../definition.js';
+import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
 import {
   checkDefinitions,
