@@ -12,4 +12,4 @@ export {
 } from './kv.js';
 export { type EtcdLocation, type EtcdTlsOptions, etcdLocation } from './location.js';
 export type { EtcdEvents } from './members.js';
-export type { EtcdEvent, WatchedRange } from './watch.js';
+export type { EtcdEvent } from './watch.js';
