@@ -6,6 +6,7 @@
 const LAYERS = [
   ['cli'],
   ['testing'],
+  ['adapters'],
   ['streams', 'schedule'],
   ['fences', 'once', 'shards', 'elections'],
   ['leases'],
@@ -28,11 +29,17 @@ const ENTRIES = [
   'zookeeper',
   'http',
   'schedule',
+  'node-cron',
+  'nestjs',
   'testing',
 ];
 
 /** What is published may import these packages, Node, and nothing else; each but commander is an optional client. */
-const PACKAGES = ['commander', 'croner', 'yaml', 'ioredis', 'redis', 'pg', 'mysql2', 'libsql'];
+const PACKAGES = [
+  ...['commander', 'croner', 'yaml'],
+  ...['ioredis', 'redis', 'pg', 'mysql2', 'libsql'],
+  ...['@nestjs/common', '@nestjs/core'],
+];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
 const STORES = [
@@ -142,6 +149,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/' },
       to: { circular: true },
+    },
+    {
+      name: 'nestjs-only-in-its-adapter',
+      comment: 'Whoever uses no NestJS has none.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/adapters/nestjs/' },
+      to: { path: npmPackage('@nestjs/(?:common|core)') },
     },
     {
       name: 'commander-only-in-cli',

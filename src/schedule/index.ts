@@ -14,7 +14,8 @@ export type { JobOptions, RetryOptions } from './definition.js';
 export { JobUnknownError, RunCancelledError, RunTimeoutError } from './errors.js';
 export type { ScheduleEvents } from './events.js';
 export type { JobListing } from './job-listing.js';
-export { type HistoryOptions, Jobs, type JobsOptions } from './jobs.js';
+export { validateJobName } from './job-name.js';
+export { type HistoryOptions, Jobs, type JobsOptions, requireJobStore } from './jobs.js';
 export type {
   JobDefinition,
   JobPause,
@@ -24,6 +25,7 @@ export type {
   RunRequest,
   RunState,
 } from './records.js';
+export { tickRunId } from './records.js';
 export type { Misfire, SkippedTicks } from './rules/due.js';
 export { Schedule, type ScheduleOptions, schedule } from './schedule.js';
 export type { JobRun, JobWork, Progress, RunContext } from './work.js';

@@ -5,6 +5,7 @@ import type { JobPause, RunRecord } from './records.js';
 /** A job as it is listed. Times are Unix times in milliseconds, by the store's clock. */
 export interface JobListing {
   readonly job: string;
+  /** Empty if somebody else says when it is due. */
   readonly cron: string;
   readonly timeZone: string;
   /** The election whose leader runs it. */
@@ -13,7 +14,7 @@ export interface JobListing {
   readonly leaderId: string;
   readonly term: number;
   readonly pause: JobPause | undefined;
-  /** When it is due next; `undefined` while it is paused, or if it never is again. */
+  /** When it is due next; `undefined` while it is paused, if it never is again, or if somebody else says so. */
   readonly nextMs: number | undefined;
   /** A run that has not ended. */
   readonly open: RunRecord | undefined;
@@ -25,8 +26,8 @@ export interface JobListing {
 
 export function listingOf({ record, pause, open, latest, requests }: JobView): JobListing {
   const { job, cron, timeZone, election, holderId, term, consideredToMs } = record;
-  const nextMs =
-    pause === undefined ? new CronTimes(cron, timeZone).nextAfter(consideredToMs) : undefined;
+  const isOurs = cron !== '' && pause === undefined;
+  const nextMs = isOurs ? new CronTimes(cron, timeZone).nextAfter(consideredToMs) : undefined;
   return {
     ...{ job, cron, timeZone, election, term, pause, nextMs, latest },
     leaderId: holderId,

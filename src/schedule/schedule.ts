@@ -106,15 +106,13 @@ export class Schedule implements AsyncDisposable {
   }
 
   /**
-   * Takes part from now on: leads, or waits to. Resolves at once.
+   * Takes part from now on: leads, or waits to. Without jobs it only leads.
    *
-   * @throws {OptionError} if there is no job, or it was called before.
+   * @throws {OptionError} if it was called before.
    */
   start(): this {
     this.#throwIfClosed();
     if (this.#isStarted) throw new OptionError('start', 'twice', 'was called', 'call it once');
-    if (this.#jobs.size === 0)
-      throw new OptionError('jobs', 0, 'are none', 'define one with job(...) before start()');
     this.#isStarted = true;
     for (const name of this.#electionNames()) this.#leading.push(this.#lead(name));
     return this;

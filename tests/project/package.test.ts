@@ -18,9 +18,10 @@ describe('the manifest', () => {
     expect(Object.keys(manifest.dependencies ?? {})).toEqual(['commander', 'croner', 'yaml']);
   });
 
-  it('makes every store client optional, with a lower bound only', () => {
+  it('makes every store client and framework optional, with a lower bound only', () => {
     const peers = manifest.peerDependencies ?? {};
-    expect(Object.keys(peers).sort()).toEqual(['ioredis', 'libsql', 'mysql2', 'pg', 'redis']);
+    const clients = ['ioredis', 'libsql', 'mysql2', 'pg', 'redis'];
+    expect(Object.keys(peers).sort()).toEqual(['@nestjs/common', '@nestjs/core', ...clients]);
     for (const [name, range] of Object.entries(peers)) {
       // An upper bound breaks the installation of whoever is ahead of us.
       expect(range, name).toMatch(/^>=\d+(\.\d+){0,2}$/);
@@ -38,7 +39,7 @@ describe('the manifest', () => {
 
   it('offers types beside every entry point', () => {
     const stores = ['memory', 'redis', 'postgres', 'mysql', 'sqlite', 'etcd', 'zookeeper'];
-    const names = [...stores, 'http', 'schedule', 'testing'];
+    const names = [...stores, 'http', 'schedule', 'node-cron', 'nestjs', 'testing'];
     expect(exported).toEqual(['.', ...names.map((name) => `./${name}`)]);
     for (const path of exported) {
       const name = path === '.' ? 'index' : path.slice(2);

@@ -1,0 +1,5 @@
+export {
+  type NodeCronCoordinator,
+  type NodeCronOptions,
+  nodeCronCoordinator,
+} from './coordinator.js';
