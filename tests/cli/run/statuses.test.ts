@@ -182,7 +182,7 @@ describe('tenure run', { timeout }, () => {
     const { status, stderr } = await tenure(args);
     expect(status).toBe(69);
     expect(stderr).toContain('tenure run:   against: redis://127.0.0.1:1');
-    expect(stderr).toContain('next:    redis-cli -u redis://127.0.0.1:1 ping');
+    expect(stderr).toContain('next:    redis-cli -u redis://127.0.0.1:1 --user u --askpass ping');
     expect(stderr).not.toContain('hunter2');
     expectMarked(stderr);
   });

@@ -247,7 +247,7 @@ describe('a server that is not fit for the PostgreSQL fence', () => {
       (url) => {
         url.port = '1';
       },
-      (other) => assertClaimFails(other, UnreachableError, /could not be reached/),
+      (other) => assertClaimFails(other, UnreachableError, /nothing listens there/),
     ));
 
   it('does not take "nobody replicates" for a commit when the synchronous standby is missing', async () => {
