@@ -27,6 +27,11 @@ export {
   redisFence,
 } from './fences/redis/index.js';
 export {
+  type RedisJobStore,
+  type RedisJobStoreOptions,
+  redisJobs,
+} from './schedule/redis/index.js';
+export {
   type RedisStreams,
   type RedisStreamsOptions,
   redisStreams,

@@ -1,0 +1,1 @@
+export { type RedisJobStore, type RedisJobStoreOptions, redisJobs } from './store.js';

@@ -1,0 +1,117 @@
+import { RecordCorruptError } from '../../errors/index.js';
+import type { JobView, RunCancellation } from '../contract.js';
+import type { JobPause, JobRecord, RunRecord, RunRequest } from '../records.js';
+import { isOpen } from '../records.js';
+import {
+  decodeCancellation,
+  decodeJob,
+  decodePause,
+  decodeRequest,
+  decodeRun,
+  encode,
+} from '../rules/texts.js';
+import { byTick } from '../rules/views.js';
+import type { JobKeys } from './keys.js';
+
+/** What was read of a job at one moment. */
+export interface StoredJob {
+  /** Empty: there is no such job. */
+  readonly revision: string;
+  readonly view: JobView | undefined;
+  /** The run that was asked for beside it, whether it has ended or not. */
+  readonly run: RunRecord | undefined;
+  /** The requests as they stand there, by their ids. */
+  readonly requestTexts: ReadonlyMap<string, string>;
+  readonly nowMs: number;
+}
+
+/** What a write leaves there; what it does not mention stays. */
+export interface JobUpdate {
+  readonly record: JobRecord;
+  readonly pause: JobPause | undefined;
+  readonly runs?: readonly RunRecord[];
+  readonly keepRuns?: number | undefined;
+  readonly request?: RunRequest;
+  /** Ids. */
+  readonly doneRequests?: readonly string[];
+  readonly cancellation?: RunCancellation;
+}
+
+/** @throws {RecordCorruptError} */
+export function storedJob(keys: JobKeys, reply: unknown, nowMs: number): StoredJob {
+  if (!Array.isArray(reply)) throw corrupt(keys);
+  const [standing, run] = reply as [unknown, unknown];
+  const requestTexts = new Map<string, string>();
+  const view = viewOf(keys, standing, requestTexts);
+  return {
+    revision: view === undefined ? '' : String((standing as unknown[])[0]),
+    ...{ view, requestTexts, nowMs },
+    run: typeof run === 'string' ? decodeRun(run) : undefined,
+  };
+}
+
+/** @throws {RecordCorruptError} */
+export function viewOf(
+  keys: JobKeys,
+  reply: unknown,
+  requestTexts = new Map<string, string>(),
+): JobView | undefined {
+  if (!Array.isArray(reply)) throw corrupt(keys);
+  if (reply.length === 0) return undefined;
+  const [, record, pause, openRuns, latestOpen, latestEnded, requests, cancellations] = reply;
+  const open = texts(keys, openRuns).map(decodeRun).sort(byTick);
+  const ids = open.map(({ id }) => id);
+  const latest = [latestOpen, latestEnded].filter((text) => text !== null);
+  return {
+    record: decodeJob(textOf(keys, record)),
+    pause: pause === null ? undefined : decodePause(textOf(keys, pause)),
+    open,
+    latest: texts(keys, latest).map(decodeRun).sort(byTick).at(-1),
+    requests: texts(keys, requests).map((text) => {
+      const request = decodeRequest(text);
+      requestTexts.set(request.id, text);
+      return request;
+    }),
+    cancellations: texts(keys, cancellations)
+      .map(decodeCancellation)
+      .filter(({ runId }) => ids.includes(runId))
+      .sort((one, other) => ids.indexOf(one.runId) - ids.indexOf(other.runId)),
+  };
+}
+
+/** The latest tick first. @throws {RecordCorruptError} */
+export function runsOf(keys: JobKeys, reply: unknown): RunRecord[] {
+  return texts(keys, reply).map(decodeRun).sort(byTick).reverse();
+}
+
+/** As the script takes it. */
+export function argumentsOf(
+  { revision, requestTexts }: StoredJob,
+  { record, pause, runs = [], keepRuns, request, doneRequests = [], cancellation }: JobUpdate,
+): (string | number)[] {
+  return [
+    ...[revision, record.job, encode(record), pause === undefined ? '' : encode(pause)],
+    keepRuns ?? '',
+    request === undefined ? '' : encode(request),
+    ...(cancellation === undefined ? ['', ''] : [cancellation.runId, encode(cancellation)]),
+    runs.length,
+    ...runs.flatMap((run) => [run.id, run.tickMs, isOpen(run) ? '1' : '0', encode(run)]),
+    ...doneRequests.flatMap((id) => requestTexts.get(id) ?? []),
+  ];
+}
+
+function texts(keys: JobKeys, reply: unknown): string[] {
+  if (!Array.isArray(reply)) throw corrupt(keys);
+  return reply.map((text) => textOf(keys, text));
+}
+
+function textOf(keys: JobKeys, text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw corrupt(keys);
+}
+
+function corrupt({ row }: JobKeys): RecordCorruptError {
+  return new RecordCorruptError(
+    `what stands under "${row}", or beside it, is not what a schedule has written. It was left as it is; remove it, or restore it.`,
+  );
+}

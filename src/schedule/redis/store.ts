@@ -1,0 +1,277 @@
+import type { Act, CallOptions } from '../../coordinators/index.js';
+import {
+  checkReplicas,
+  type DuplicableRedisClient,
+  type RedisCoordinator,
+  type RedisCoordinatorOptions,
+  RedisWrites,
+  redisCoordinator,
+} from '../../coordinators/redis/index.js';
+import { RedisSession } from '../../drivers/redis/index.js';
+import { requireObject } from '../../errors/checks.js';
+import { RecordCorruptError, UnreachableError } from '../../errors/index.js';
+import type { FencingToken } from '../../fences/index.js';
+import type {
+  ClaimResult,
+  JobChange,
+  JobStore,
+  JobStorePromises,
+  JobsView,
+  JobView,
+  RunsOptions,
+  WriteResult,
+} from '../contract.js';
+import { validateJobName } from '../job-name.js';
+import {
+  isOpen,
+  type JobDefinition,
+  type JobPause,
+  type RunRecord,
+  type RunRequest,
+} from '../records.js';
+import {
+  checkDefinitions,
+  checkedAct,
+  checkJobs,
+  checkRequest,
+  checkRunId,
+  checkRunsOptions,
+  checkTimeout,
+} from '../requests.js';
+import { decideClaim, decideWrite } from '../rules/decisions.js';
+import { listOf, RedisJobKeys } from './keys.js';
+import { argumentsOf, type JobUpdate, runsOf, type StoredJob, storedJob, viewOf } from './rows.js';
+import { lookScript, namesScript, runsScript, writeScript } from './scripts.js';
+
+export type RedisJobStoreOptions = RedisCoordinatorOptions;
+
+export interface RedisJobStore extends JobStore {
+  /** Its events tell of the server that jobs and leases share. */
+  readonly coordinator: RedisCoordinator;
+}
+
+/** What the server keeps depends on its configuration, so this names the settings instead of a promise of our own. */
+const durability =
+  'What the server keeps: every acknowledged write with appendfsync always; all but about the last second with everysec; nothing over a restart without a file. A fail-over forgets what its replica did not have, unless `replicas` are waited for.';
+
+/**
+ * Jobs and their runs on Redis (7.0 or later), beside the leases of {@link redisCoordinator} with the same source and
+ * options, which are passed on to it. All keys of a namespace share one hash tag, so that a cluster will do as well.
+ *
+ * A run that the server has forgotten is not known to have begun: its tick runs once more. See
+ * {@link RedisCoordinatorOptions.replicas}, and the persistence of the server.
+ *
+ * @param urlOrClient as for {@link redisCoordinator}.
+ * @throws {OptionError} if it, or an option, cannot be used.
+ */
+export function redisJobs(
+  urlOrClient: string | URL | DuplicableRedisClient,
+  options: RedisJobStoreOptions = {},
+): RedisJobStore {
+  return new JobsInRedis(urlOrClient, requireObject('options', options));
+}
+
+/** What is to be done about a job, after a look at it. */
+type Step<Answer> =
+  | { readonly answer: Answer; readonly update?: undefined }
+  /** `answer` gets what stands there once it is written. */
+  | { readonly update: JobUpdate; readonly answer: (view: JobView) => Answer };
+
+/** Of so many jobs, one script tells. */
+const mostAtOnce = 500;
+
+class JobsInRedis implements RedisJobStore {
+  readonly promises: JobStorePromises = { store: 'redis', durability };
+  readonly coordinator: RedisCoordinator;
+  readonly #keys: RedisJobKeys;
+  readonly #session: RedisSession;
+  readonly #writes: RedisWrites;
+
+  constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisJobStoreOptions) {
+    this.#keys = new RedisJobKeys(options.namespace ?? 'default');
+    this.coordinator = redisCoordinator(urlOrClient, options);
+    const { sentinelUsername, sentinelPassword, nodeAddressMap } = options;
+    this.#session = new RedisSession('the Redis store of jobs', urlOrClient, {
+      ...{ sentinelUsername, sentinelPassword, nodeAddressMap },
+      runtime: options.runtime,
+      connectTimeoutMs: options.connectTimeoutMs,
+      slotKey: this.#keys.names,
+    });
+    this.#writes = new RedisWrites(this.#session, checkReplicas(options));
+  }
+
+  async claim(
+    token: FencingToken,
+    definitions: readonly JobDefinition[],
+    adoptFrom: string | undefined,
+    call: CallOptions,
+  ): Promise<ClaimResult[]> {
+    const checked = checkDefinitions(definitions);
+    const claims = checked.map((definition) =>
+      this.#change<ClaimResult>(definition.job, undefined, call, ({ view, nowMs }) => {
+        const decision = decideClaim(view?.record, token, definition, adoptFrom, nowMs);
+        if (decision.outcome !== 'claimed') return { answer: decision };
+        const update = { record: decision.record, pause: view?.pause };
+        return { update, answer: (claimed) => ({ outcome: 'claimed', view: claimed }) };
+      }),
+    );
+    await Promise.allSettled(claims);
+    return await Promise.all(claims);
+  }
+
+  async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
+    const checked = checkJobs(jobs);
+    const timeoutMs = checkTimeout(call);
+    this.#session.throwIfClosed();
+    return await this.#look(checked, this.#session.connection.budget(timeoutMs));
+  }
+
+  async jobs(call: CallOptions): Promise<JobsView> {
+    const timeoutMs = checkTimeout(call);
+    this.#session.throwIfClosed();
+    const { connection } = this.#session;
+    const leftMs = connection.budget(timeoutMs);
+    const { names: key } = this.#keys;
+    const names = await connection.run(namesScript, [key], [], timeoutMs);
+    if (!Array.isArray(names))
+      throw new RecordCorruptError(`what stands under "${key}" is not the list of jobs.`);
+    return await this.#look(names.map(String).sort(), leftMs);
+  }
+
+  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
+    const job = validateJobName(change.job);
+    const { begin, runs = [], doneRequests = [], keepRuns } = change;
+    return await this.#change<WriteResult>(job, begin?.id, call, ({ view, run }) => {
+      const decision = decideWrite(view?.record, view?.pause, run, token, change);
+      if (decision.outcome !== 'written') return { answer: decision };
+      const { record } = decision;
+      const all = begin === undefined ? runs : [...runs, begin];
+      const update = { record, pause: view?.pause, runs: all, doneRequests, keepRuns };
+      return { update, answer: () => ({ outcome: 'written' }) };
+    });
+  }
+
+  async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
+    const keys = this.#keys.job(validateJobName(job));
+    const { limit, beforeMs } = checkRunsOptions(options);
+    const timeoutMs = checkTimeout(call);
+    this.#session.throwIfClosed();
+    const range = [beforeMs === undefined ? '+inf' : `(${beforeMs}`, limit];
+    const { connection } = this.#session;
+    const reply = await connection.run(runsScript, listOf(keys), range, timeoutMs);
+    return runsOf(keys, reply).slice(0, limit);
+  }
+
+  async request(
+    request: Omit<RunRequest, 'atMs'>,
+    call: CallOptions,
+  ): Promise<RunRequest | undefined> {
+    const checked = checkRequest(request);
+    const { job, id } = checked;
+    return await this.#change<RunRequest | undefined>(job, id, call, ({ view, run, nowMs }) => {
+      if (view === undefined) return { answer: undefined };
+      const known = view.requests.find((one) => one.id === id);
+      const asked = known ?? { ...checked, atMs: nowMs };
+      if (known !== undefined || run !== undefined) return { answer: asked };
+      const { record, pause } = view;
+      return { update: { record, pause, request: asked }, answer: () => asked };
+    });
+  }
+
+  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
+    validateJobName(job);
+    const checked = checkedAct(act);
+    return await this.#change<JobPause | undefined>(job, undefined, call, ({ view, nowMs }) => {
+      if (view === undefined || view.pause !== undefined) return { answer: view?.pause };
+      const pause = { ...checked, atMs: nowMs };
+      return { update: { record: view.record, pause }, answer: () => pause };
+    });
+  }
+
+  async resume(job: string, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    return await this.#change<boolean>(job, undefined, call, ({ view }) => {
+      if (view?.pause === undefined) return { answer: false };
+      return { update: { record: view.record, pause: undefined }, answer: () => true };
+    });
+  }
+
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
+    validateJobName(job);
+    const id = checkRunId(runId);
+    const checked = checkedAct(act);
+    return await this.#change<boolean>(job, id, call, ({ view, run }) => {
+      if (view === undefined || run === undefined || !isOpen(run)) return { answer: false };
+      if (view.cancellations.some((one) => one.runId === id)) return { answer: true };
+      const { record, pause } = view;
+      const cancellation = { runId: id, ...checked };
+      return { update: { record, pause, cancellation }, answer: () => true };
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#session.close(), this.coordinator.close()]);
+  }
+
+  /**
+   * Looks, decides and writes, anew whenever somebody else has written in between. Each time that happens another write has
+   * gone through.
+   *
+   * @param wanted the id of a run that is read beside the job.
+   */
+  async #change<Answer>(
+    job: string,
+    wanted: string | undefined,
+    call: CallOptions,
+    decide: (stored: StoredJob) => Step<Answer>,
+  ): Promise<Answer> {
+    const timeoutMs = checkTimeout(call);
+    this.#session.throwIfClosed();
+    const keys = this.#keys.job(job);
+    const leftMs = this.#session.connection.budget(timeoutMs);
+    for (;;) {
+      const look = [wanted ?? ''];
+      // Confirmed, too: an answer for which nothing is written says what is there for good.
+      const reply = await this.#writes.run(lookScript, listOf(keys), look, inTime(job, leftMs()));
+      const [nowMs, found] = reply as [string, unknown];
+      const stored = storedJob(keys, found, Number(nowMs));
+      const step = decide(stored);
+      if (step.update === undefined) return step.answer;
+      const all = [this.#keys.names, ...listOf(keys)];
+      const update = argumentsOf(stored, step.update);
+      const written = await this.#writes.run(writeScript, all, update, inTime(job, leftMs()));
+      if (written === 'changed') continue;
+      const view = viewOf(keys, written);
+      if (view === undefined) throw new Error('a job that was just written is there');
+      return step.answer(view);
+    }
+  }
+
+  async #look(jobs: readonly string[], leftMs: () => number): Promise<JobsView> {
+    const { connection } = this.#session;
+    const views: JobView[] = [];
+    let nowMs = 0;
+    let next = 0;
+    do {
+      const some = jobs.slice(next, next + mostAtOnce).map((job) => this.#keys.job(job));
+      const wanted = some.map(() => '');
+      const reply = await connection.run(lookScript, some.flatMap(listOf), wanted, leftMs());
+      const [time, ...found] = reply as [string, ...unknown[]];
+      nowMs = Number(time);
+      for (const [index, keys] of some.entries()) {
+        const { view } = storedJob(keys, found[index], nowMs);
+        if (view !== undefined) views.push(view);
+      }
+      next += mostAtOnce;
+    } while (next < jobs.length);
+    return { nowMs, jobs: views };
+  }
+}
+
+/** @throws {UnreachableError} if no time is left: nothing of this write was executed. */
+function inTime(job: string, leftMs: number): number {
+  if (leftMs > 0) return leftMs;
+  throw new UnreachableError(
+    `the job "${job}" was not written: others wrote it again and again, until the time was over. Try again.`,
+  );
+}
