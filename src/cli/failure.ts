@@ -57,7 +57,7 @@ function addedTo(error: unknown): string | undefined {
 /** Of a schema that is not there, or too old. */
 function migration(error: unknown, urls: readonly string[]): string | undefined {
   if (!(error instanceof StoreMisconfiguredError)) return undefined;
-  if (!error.message.includes('`tenure migrate')) return undefined;
+  if (!/[`"]tenure migrate/.test(error.message)) return undefined;
   const url = urls.find((one) => one.startsWith('postgres'));
   return url && `tenure migrate --url ${quoted(url)}`;
 }

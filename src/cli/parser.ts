@@ -36,7 +36,7 @@ export class Parser extends Command {
   }
 
   override error(message: string, options?: ErrorOptions): never {
-    const command = this.parent === null ? 'tenure' : `tenure ${this.name()}`;
+    const command = wordsOf(this);
     this.showHelpAfterError(`  next:    ${command} --help`);
     return super.error(message.replace(/^error:/, `${command}:`), options);
   }
@@ -44,4 +44,9 @@ export class Parser extends Command {
   get #complaints(): Complaints {
     return this as unknown as Complaints;
   }
+}
+
+/** `tenure jobs list`, of the innermost one. */
+function wordsOf(command: Command): string {
+  return command.parent === null ? 'tenure' : `${wordsOf(command.parent)} ${command.name()}`;
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
 import { visibleLines } from './display/visible.js';
+import { addJobs } from './jobs/command.js';
 import { addMigrate } from './migrate/command.js';
 import { addObservers } from './observe/command.js';
 import { addOperators } from './operate/command.js';
@@ -47,6 +48,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   addObservers(program, wiring);
   program.commandsGroup('Operate:');
   addOperators(program, wiring);
+  addJobs(program, wiring);
   program.commandsGroup('Try:');
   addDemo(program, terminal, run);
   addSelftest(program, terminal, run);

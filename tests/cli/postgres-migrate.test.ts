@@ -24,10 +24,13 @@ describe('tenure migrate', () => {
     expect(missing.stderr).toContain(`next:    tenure migrate --url ${address}\n`);
 
     const first = await tenure(['migrate', '--url', database.url]);
-    expect(first).toMatchObject({ status: 0, stdout: 'schema tenure: created, version 1\n' });
+    expect(first.status).toBe(0);
+    expect(first.stdout).toBe(
+      'schema tenure: created, version 1\njobs in schema tenure: created, version 1\n',
+    );
     const second = await tenure(['migrate', '--url', database.url, '-o', 'json']);
     expect(second.status).toBe(0);
-    const answer = { store: address, schema: 'tenure', from: 1, to: 1 };
+    const answer = { store: address, schema: 'tenure', from: 1, to: 1, jobs: { from: 1, to: 1 } };
     expect(JSON.parse(second.stdout)).toEqual(answer);
 
     expect(unwrapped((await tenure(who)).stderr)).toContain('nobody holds x: it is free');
@@ -39,9 +42,9 @@ describe('tenure migrate', () => {
     expect(who.status).toBe(78);
     expect(who.stderr).toContain(`next:    tenure migrate --url '${address}?schema=leases'\n`);
     const migrated = await tenure(['migrate', '--url', database.url, '--schema', 'leases']);
-    expect(migrated.stdout).toBe('schema leases: created, version 1\n');
+    expect(migrated.stdout).toContain('schema leases: created, version 1\njobs in schema leases:');
     expect((await tenure(['migrate', '--url', url])).stdout).toBe(
-      'schema leases: version 1, nothing to do\n',
+      'schema leases: version 1, nothing to do\njobs in schema leases: version 1, nothing to do\n',
     );
     expect((await tenure(['who', 'x', '--url', url])).status).toBe(1);
   });

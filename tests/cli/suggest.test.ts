@@ -31,6 +31,10 @@ const lookup: Lookup = {
     asked.push({ name, ...flags });
     return ['replica-1', 'replica-2'];
   },
+  async jobs(flags) {
+    asked.push({ jobs: true, ...flags });
+    return ['settle', 'report'];
+  },
 };
 
 async function words(...line: string[]): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Coordinator, groupOf } from '../../coordinators/index.js';
-import { type Flags, resolveSettings } from '../settings/index.js';
+import { openJobStore } from '../job-stores.js';
+import { type Flags, resolveSettings, type Setting } from '../settings/index.js';
 import { filePathOf } from '../store-url.js';
 import { openStores } from '../stores.js';
 import type { Lookup } from './suggest.js';
@@ -27,7 +28,24 @@ export const storeLookup: Lookup = {
       const found = await coordinator.candidates(name, call);
       return [...new Set(found.map(({ id }) => id))];
     }),
+  async jobs(flags) {
+    try {
+      const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
+      if (isMissingFile(url)) return [];
+      const { store } = await openJobStore(url.value, namespace.value, url.source);
+      const { jobs } = await store.jobs(call);
+      void store.close();
+      return jobs.map(({ record }) => record.job).filter((word) => harmless.test(word));
+    } catch {
+      return [];
+    }
+  },
 };
+
+/** Nothing is created by pressing a key. */
+function isMissingFile({ value, source }: Setting<string>): boolean {
+  return value.startsWith('sqlite:') && !existsSync(filePathOf(value, source));
+}
 
 async function quietly(
   flags: Flags,
@@ -35,8 +53,7 @@ async function quietly(
 ): Promise<string[]> {
   try {
     const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
-    if (url.value.startsWith('sqlite:') && !existsSync(filePathOf(url.value, url.source)))
-      return [];
+    if (isMissingFile(url)) return [];
     const stores = await openStores(url.value, namespace.value, url.source);
     const coordinator = stores.openCoordinator();
     const words = await ask(coordinator);

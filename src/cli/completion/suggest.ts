@@ -17,6 +17,7 @@ export interface Suggestion {
 export interface Lookup {
   names(beginning: string, flags: Flags): Promise<readonly string[]>;
   candidates(name: string, flags: Flags): Promise<readonly string[]>;
+  jobs(flags: Flags): Promise<readonly string[]>;
 }
 
 const none: Suggestions = { words: [], files: false };
@@ -24,6 +25,9 @@ const files: Suggestions = { words: [], files: true };
 
 /** Placeholders of options and arguments by what stands for them, as the parser's own tree names it. */
 const storeNames: readonly string[] = ['name', 'names'];
+const jobArgument = 'job';
+/** Ids of runs are long, and the open one is meant without any. */
+const runArgument = 'run';
 /** The option that names what a command is run for. */
 const nameOption = 'election';
 const filePlaceholders: readonly string[] = ['<file>', '<path>'];
@@ -110,7 +114,8 @@ async function argumentValues(line: Line, beginning: string, lookup: Lookup): Pr
   if (argument.argChoices !== undefined) return choices(argument.argChoices);
   if (storeNames.includes(argument.name()))
     return choices(await lookup.names(beginning, line.flags));
-  return files;
+  if (argument.name() === jobArgument) return choices(await lookup.jobs(line.flags));
+  return argument.name() === runArgument ? none : files;
 }
 
 function argumentAt(command: Command, index: number): Argument | undefined {

@@ -12,9 +12,9 @@ interface MigrateFlags extends Flags {
 export function addMigrate(program: Command, { terminal, run }: Wiring): void {
   const command = program
     .command('migrate')
-    .summary('create or update the tables of leases in PostgreSQL')
+    .summary('create or update the tables of leases and jobs in PostgreSQL')
     .description(
-      'Creates what leases need in a schema of a PostgreSQL database, or brings it to the version of this tenure, in one transaction. Changes nothing if it is there, so it may run at every start. No other store needs it.',
+      'Creates what leases and scheduled jobs need in a schema of a PostgreSQL database, or brings it to the version of this tenure, each in one transaction. Changes nothing if it is there, so it may run at every start. No other store needs it.',
     )
     .option('--schema <name>', 'the schema (default: that of the URL, else tenure)')
     .addOption(outputOption(['text', 'json']));

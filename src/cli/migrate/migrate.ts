@@ -1,5 +1,6 @@
 import { type Migration, migratePostgres } from '../../coordinators/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
+import { postgresJobs } from '../../schedule/postgres/index.js';
 import { jsonText } from '../display/visible.js';
 import { naming } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
@@ -23,13 +24,26 @@ export async function migrate(
   }
   const schema = named ?? schemaOf(url) ?? defaultSchema;
   const places = { url: source, schema: named === undefined ? `${source}: schema` : '--schema' };
-  const migration = await naming(places, () =>
-    migratePostgres(withSchema(url, undefined), { schema }),
-  );
+  const plainUrl = withSchema(url, undefined);
+  const migration = await naming(places, () => migratePostgres(plainUrl, { schema }));
+  const jobs = await migrateJobs(plainUrl, schema);
   const store = addressOf(withSchema(url, schema === defaultSchema ? undefined : schema));
-  if (format === 'json') terminal.print(jsonText({ store, schema, ...migration }, 2));
-  else terminal.print(`schema ${schema}: ${said(migration)}`);
+  if (format === 'json') terminal.print(jsonText({ store, schema, ...migration, jobs }, 2));
+  else {
+    terminal.print(`schema ${schema}: ${said(migration)}`);
+    terminal.print(`jobs in schema ${schema}: ${said(jobs)}`);
+  }
   return true;
+}
+
+/** Whoever schedules nothing has three empty tables more, and nobody has to run this again who begins to. */
+async function migrateJobs(url: string, schema: string): Promise<Migration> {
+  const store = postgresJobs(url, { schema });
+  try {
+    return await store.migrate();
+  } finally {
+    await store.close();
+  }
 }
 
 function said({ from, to }: Migration): string {

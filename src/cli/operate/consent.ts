@@ -34,7 +34,10 @@ export function showPlan(session: Session, act: OperatorAct, before: Situation, 
  *
  * @throws {OptionNeededError} if nobody can be asked, and nobody has agreed beforehand.
  */
-export async function agree({ terminal, signal }: Session, hasAgreed: boolean): Promise<boolean> {
+export async function agree(
+  { terminal, signal }: Pick<Session, 'terminal' | 'signal'>,
+  hasAgreed: boolean,
+): Promise<boolean> {
   if (hasAgreed) return true;
   if (!terminal.isInteractive) {
     throw new OptionNeededError(

@@ -1,3 +1,4 @@
+import type { Migration } from '../../coordinators/postgres/index.js';
 import {
   ask,
   migrationLockKey,
@@ -87,12 +88,12 @@ export class JobDatabase {
     );
   }
 
-  async migrate(timeoutMs: number): Promise<void> {
+  async migrate(timeoutMs: number): Promise<Migration> {
     const { quotedSchema, schema, runtime } = this.#options;
     const what = `the migration of jobs in schema "${schema}"`;
     const own = { runtime, timeoutMs, what };
     const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on';
-    await this.#pool.withSession(what, (session) =>
+    return await this.#pool.withSession(what, (session) =>
       runTransaction(session, { begin, ask: own }, async (client) => {
         const asking = { ...own, phase: 'transaction' } as const;
         await ask(client, asking, 'SELECT pg_advisory_xact_lock($1)', [migrationLockKey]);
@@ -100,6 +101,7 @@ export class JobDatabase {
         const version = rows[0]?.version ?? 0;
         if (version > schemaVersion) throw tooNew(schema, version);
         if (version === 0) await ask(client, asking, createTables(quotedSchema));
+        return { from: version, to: schemaVersion };
       }),
     );
   }

@@ -5,6 +5,7 @@ import {
   validateName,
 } from '../../coordinators/index.js';
 import {
+  type Migration,
   migratePostgres,
   type PostgresCoordinatorOptions,
   postgresCoordinator,
@@ -48,10 +49,11 @@ export type PostgresJobStoreOptions = Pick<
 export interface PostgresJobStore extends JobStore {
   /**
    * Creates the tables of the leases and of jobs, unless they are there. Safe at every start, by many processes at once.
+   * Resolves with what it found, and made, of the tables of jobs.
    *
    * @throws {StoreMisconfiguredError} if the role may not create them, or a newer tenure has.
    */
-  migrate(): Promise<void>;
+  migrate(): Promise<Migration>;
 }
 
 /**
@@ -103,10 +105,10 @@ class JobsInPostgres implements PostgresJobStore {
     });
   }
 
-  async migrate(): Promise<void> {
+  async migrate(): Promise<Migration> {
     this.#throwIfClosed();
     await migratePostgres(this.#source, { schema: this.#schema, runtime: this.#runtime });
-    await this.#database.migrate(migrationTimeoutMs);
+    return await this.#database.migrate(migrationTimeoutMs);
   }
 
   async claim(

@@ -1,0 +1,134 @@
+import type { RunRecord } from '../../schedule/index.js';
+import { JobUnknownError } from '../../schedule/index.js';
+import { sayInstant } from '../display/instant.js';
+import { sayAct } from '../display/record.js';
+import { visible } from '../display/visible.js';
+import { exitStatus } from '../exit-status.js';
+import { agree } from '../operate/consent.js';
+import { type JobOrder, type JobVerdict, OrderUnderWay } from './order.js';
+import { sayDetail, sayState } from './run-text.js';
+import type { JobSession } from './session.js';
+
+const openStates: readonly string[] = ['running', 'waiting'];
+
+/** Asks for a run beside the schedule, and waits until it has begun, or has ended. */
+export async function runNow(
+  session: JobSession,
+  order: JobOrder,
+  untilEnded: boolean,
+): Promise<number> {
+  const { runtime, store } = session;
+  const { job, by, reason } = order;
+  const way = new OrderUnderWay(session, order);
+  // Made once, so that what is asked again is the same run.
+  const id = `${job}!${runtime.randomHex(8)}`;
+  const asked = await way.insist(() =>
+    store.request({ id, job, by, reason }, { timeoutMs: 5_000 }),
+  );
+  if (asked === undefined) throw new JobUnknownError(job);
+  session.terminal.note(`asked for run ${visible(id)}`);
+  const verdict = await way.untilSeen(async () => {
+    const run = await way.run(id);
+    if (run === undefined) return undefined;
+    if (openStates.includes(run.state)) return untilEnded ? undefined : begun(run);
+    return ended(run);
+  });
+  return way.conclude('run', verdict, 'it stands: a leader begins it when no other run is open');
+}
+
+function begun(run: RunRecord): JobVerdict {
+  return { holds: true, say: `${sayRun(run)} has begun on ${visible(run.holderId)}`, run };
+}
+
+function ended(run: RunRecord): JobVerdict {
+  const holds = run.state === 'succeeded';
+  const detail = holds ? '' : sayDetail(run);
+  const why = detail === '' ? '' : ` (${detail})`;
+  return { holds, say: `${sayRun(run)} has ended: ${sayState(run)}${why}`, run };
+}
+
+const sayRun = ({ id }: RunRecord) => `run ${visible(id)}`;
+
+/** From then on no tick begins. What is under way goes on. */
+export async function pause(session: JobSession, order: JobOrder): Promise<number> {
+  const { job, by, reason } = order;
+  const way = new OrderUnderWay(session, order);
+  const before = await way.look();
+  const stands = await way.insist(() => session.jobs.pause(job, { by, reason }));
+  const name = visible(job);
+  const say =
+    before.pause === undefined
+      ? `${name} is paused: no tick of it begins`
+      : `${name} was paused before, ${sayAct(stands)}`;
+  const goesOn = before.open === undefined ? '' : `; ${sayRun(before.open)} goes on`;
+  const status = way.conclude('pause', { holds: true, say: `${say}${goesOn}`, run: before.open });
+  session.terminal.note(`  until: ${session.write(['jobs', 'resume', job])}`);
+  return status;
+}
+
+export async function resume(session: JobSession, order: JobOrder): Promise<number> {
+  const { job } = order;
+  const way = new OrderUnderWay(session, order);
+  // Asked before: an answer that was lost would read as if there had been no pause.
+  const { pause: stood } = await way.look();
+  await way.insist(() => session.jobs.resume(job));
+  const { nextMs } = await way.look();
+  const next = nextMs === undefined ? 'it is never due again' : `next: ${sayInstant(nextMs)}`;
+  const what = stood === undefined ? 'was not paused' : `is resumed (paused ${sayAct(stood)})`;
+  return way.conclude('resume', { holds: true, say: `${visible(job)} ${what}; ${next}` });
+}
+
+export interface CancelOptions {
+  /** Default: the open one. */
+  readonly runId: string | undefined;
+  /** Agreed beforehand. */
+  readonly yes: boolean;
+}
+
+/** Aborts a run that has not ended, wherever it runs, and waits until it has. */
+export async function cancel(
+  session: JobSession,
+  order: JobOrder,
+  { runId, yes }: CancelOptions,
+): Promise<number> {
+  const { job, by, reason } = order;
+  const plan = new OrderUnderWay(session, order);
+  const { open } = await plan.look();
+  const run = runId === undefined || runId === open?.id ? open : await plan.run(runId);
+  if (run === undefined) return plan.conclude('cancel', nothingToCancel(job, runId));
+  if (!openStates.includes(run.state)) {
+    const say = `${sayRun(run)} has ended before: ${sayState(run)}`;
+    return plan.conclude('cancel', { holds: run.state === 'cancelled', say, run });
+  }
+  showPlan(session, order, run);
+  if (!(await agree(session, yes))) {
+    session.terminal.note('nothing was done');
+    return exitStatus.refused;
+  }
+  // To think takes time, which is not the store's.
+  const way = new OrderUnderWay(session, order);
+  await way.insist(() => session.jobs.cancel(job, run.id, { by, reason }));
+  const verdict = await way.untilSeen(async () => {
+    const now = await way.run(run.id);
+    if (now === undefined || openStates.includes(now.state)) return undefined;
+    return { ...ended(now), holds: now.state === 'cancelled' };
+  });
+  return way.conclude('cancel', verdict, 'it stands: the run ends when its work has stopped');
+}
+
+function nothingToCancel(job: string, runId: string | undefined): JobVerdict {
+  const what = runId === undefined ? 'no run is under way' : `there is no run ${visible(runId)}`;
+  return { holds: false, say: `${visible(job)}: ${what}` };
+}
+
+function showPlan(session: JobSession, { job, by, reason }: JobOrder, run: RunRecord): void {
+  const { terminal, address, namespace } = session;
+  const lines = [
+    `cancel ${visible(job)}`,
+    `  at:    ${visible(address)}, namespace ${visible(namespace)}`,
+    `  now:   ${sayRun(run)} is ${sayState(run)}, attempt ${run.attempt} on ${visible(run.holderId)}`,
+    '  then:  its work is told to stop; the run ends as cancelled when it has, and is not tried again',
+    `  why:   ${visible(reason)}, by ${visible(by)}`,
+  ];
+  for (const line of lines) terminal.note(line);
+}

@@ -1,0 +1,67 @@
+import type { JobListing } from '../../schedule/index.js';
+import { sayInstant } from '../display/instant.js';
+import { sayAct } from '../display/record.js';
+import { printTable } from '../display/table.js';
+import { jsonText, visible } from '../display/visible.js';
+import { runAsJson, sayState } from './run-text.js';
+import type { JobSession } from './session.js';
+
+/** Prints all jobs of the store, by name. */
+export async function list(session: JobSession, format: 'text' | 'json'): Promise<boolean> {
+  const { jobs, terminal, address, namespace } = session;
+  const listings = await jobs.list();
+  if (format === 'json') {
+    const asJson = listings.map(listingAsJson);
+    terminal.print(jsonText({ store: address, namespace, jobs: asJson }, 2));
+    return true;
+  }
+  if (listings.length === 0) {
+    terminal.note(`no jobs in namespace ${visible(namespace)}`);
+    terminal.note(`  at: ${visible(address)}`);
+    terminal.note('  a job is there once a process that defines it has led');
+    return true;
+  }
+  const headers = ['JOB', 'CRON', 'TIME ZONE', 'NEXT', 'LAST', 'NOW', 'LED BY', 'TERM', 'NOTE'];
+  printTable(terminal, headers, listings.map(asRow));
+  return true;
+}
+
+function asRow(listing: JobListing): string[] {
+  const { job, cron, timeZone, nextMs, latest, open, leaderId, term, pause } = listing;
+  return [
+    visible(job),
+    visible(cron),
+    visible(timeZone),
+    nextMs === undefined ? '-' : sayInstant(nextMs),
+    latest === undefined || latest === open ? '-' : sayState(latest),
+    open === undefined ? '' : sayOpen(listing),
+    visible(leaderId),
+    String(term),
+    [pause === undefined ? '' : `paused ${sayAct(pause)}`, sayRequests(listing)]
+      .filter((text) => text !== '')
+      .join('; '),
+  ];
+}
+
+function sayOpen({ open }: JobListing): string {
+  if (open === undefined) return '';
+  const attempt = open.attempt > 1 ? `, attempt ${open.attempt}` : '';
+  return `${sayState(open)}${attempt}`;
+}
+
+function sayRequests({ requestCount }: JobListing): string {
+  if (requestCount === 0) return '';
+  return requestCount === 1 ? 'a run is asked for' : `${requestCount} runs are asked for`;
+}
+
+function listingAsJson(listing: JobListing): object {
+  const { job, cron, timeZone, election, leaderId, term, pause, nextMs } = listing;
+  return {
+    ...{ job, cron, timeZone, election, leaderId, term },
+    nextAtMs: nextMs ?? null,
+    pause: pause ?? null,
+    open: listing.open === undefined ? null : runAsJson(listing.open),
+    latest: listing.latest === undefined ? null : runAsJson(listing.latest),
+    requestCount: listing.requestCount,
+  };
+}

@@ -1,0 +1,193 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startInside } from '../command-inside.js';
+import { JobScene } from './scene.js';
+
+/** A message as one line, however it was wrapped. */
+const unwrapped = (message: string) => message.replace(/\s+/g, ' ');
+
+let scene: JobScene;
+beforeEach(() => {
+  scene = new JobScene();
+});
+afterEach(async () => {
+  await scene.close();
+});
+
+const why = ['--reason', 'audit', '--by', 'ana'];
+
+describe('tenure jobs list', () => {
+  it('says where it has looked if there is none', async () => {
+    const { status, stdout, stderr } = await scene.jobs('list');
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+    expect(stderr).toContain('no jobs in namespace default');
+    expect(stderr).toContain(`at: ${scene.url}`);
+  });
+
+  it('shows each job with its next tick and who leads it', async () => {
+    await scene.lead();
+    const { stdout } = await scene.jobs('list');
+    expect(stdout).toMatch(/^JOB +CRON +TIME ZONE +NEXT +LAST +LED BY +TERM\n/);
+    expect(stdout).toMatch(
+      /^settle +0 3 1 1 \* +Asia\/Tokyo +\d{4}-12-31T18:00:00Z +- +replica-1 +\d+$/m,
+    );
+  });
+
+  it('is the same for programs', async () => {
+    await scene.lead();
+    await scene.jobs('pause', 'settle', ...why);
+    const { stdout } = await scene.jobs('list', '-o', 'json');
+    const [job] = JSON.parse(stdout).jobs;
+    expect(job).toMatchObject({ job: 'settle', election: 'schedule', leaderId: 'replica-1' });
+    expect(job).toMatchObject({ nextAtMs: null, open: null, latest: null, requestCount: 0 });
+    expect(job.pause).toMatchObject({ by: 'ana', reason: 'audit', atMs: expect.any(Number) });
+  });
+});
+
+describe('tenure jobs run', () => {
+  it('waits until the run has begun, and with --until-ended until it has succeeded', async () => {
+    await scene.lead();
+    const begun = await scene.jobs('run', 'settle', ...why);
+    expect(begun.status).toBe(0);
+    expect(begun.stdout).toMatch(/^run settle!\w+ has (begun on replica-1|ended: succeeded)\n$/);
+    const ended = await scene.jobs('run', 'settle', ...why, '--until-ended');
+    expect(ended.stdout).toMatch(/^run settle!\w+ has ended: succeeded\n$/);
+    expect(scene.contexts.map(({ run }) => run.kind)).toEqual(['manual', 'manual']);
+  });
+
+  it('ends with 1 if the run fails, and says how', async () => {
+    scene.work = () => {
+      throw new Error('no such file');
+    };
+    await scene.lead();
+    const { status, stdout } = await scene.jobs('run', 'settle', ...why, '--until-ended');
+    expect(status).toBe(1);
+    expect(stdout).toContain('has ended: failed (by ana: no such file)');
+  });
+
+  it('stands although nobody leads in time, and begins later', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    const { status, stderr } = await scene.jobs('run', 'settle', ...why, '--timeout', '300ms');
+    expect(status).toBe(75);
+    expect(unwrapped(stderr)).toContain('it stands: a leader begins it');
+    expect(stderr).toContain(`next: tenure jobs history settle --url ${scene.url}`);
+    expect((await scene.jobs('list')).stdout).toContain('a run is asked for');
+  });
+});
+
+describe('tenure jobs pause and resume', () => {
+  it('keep the first pause, and tell of it', async () => {
+    await scene.lead();
+    const first = await scene.jobs('pause', 'settle', ...why);
+    expect(first.stdout).toBe('settle is paused: no tick of it begins\n');
+    expect(first.stderr).toContain(`until: tenure jobs resume settle --url ${scene.url}`);
+    const second = await scene.jobs('pause', 'settle', '--reason', 'again', '--by', 'bob');
+    expect(second.stdout).toBe('settle was paused before, by ana: audit\n');
+    const resumed = await scene.jobs('resume', 'settle');
+    expect(resumed.stdout).toMatch(/^settle is resumed \(paused by ana: audit\); next: \d{4}-12/);
+    expect((await scene.jobs('resume', 'settle')).stdout).toMatch(/^settle was not paused; next/);
+  });
+});
+
+describe('tenure jobs cancel', () => {
+  const untilStopped = ({ signal }: { signal: AbortSignal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+
+  it('shows what it will do, and does nothing unless somebody agrees', async () => {
+    scene.work = untilStopped;
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    const { status, stderr } = await scene.jobs('cancel', 'settle', ...why);
+    expect(status).toBe(64);
+    expect(stderr).toMatch(/now: {3}run settle!\w+ is running, attempt 1 on replica-1\n/);
+    expect(stderr).toContain('why:   audit, by ana');
+    expect((await scene.jobs('list', '-o', 'json')).stdout).toContain('"state": "running"');
+    await scene.jobs('cancel', 'settle', ...why, '--yes');
+  });
+
+  it('waits until the work of the open run has stopped', async () => {
+    scene.work = untilStopped;
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    const { status, stdout } = await scene.jobs('cancel', 'settle', ...why, '--yes');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^run settle!\w+ has ended: cancelled/);
+    const [context] = scene.contexts;
+    expect(context?.signal.reason).toMatchObject({ code: 'TENURE_RUN_CANCELLED' });
+    const again = await scene.jobs('cancel', 'settle', context?.run.id ?? '', ...why, '--yes');
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('ended before') });
+  });
+
+  it('ends with 1 if there is nothing to cancel, or the work ended otherwise', async () => {
+    await scene.lead();
+    expect(await scene.jobs('cancel', 'settle', ...why, '--yes')).toMatchObject({
+      status: 1,
+      stdout: 'settle: no run is under way\n',
+    });
+    const unheard = await scene.jobs('cancel', 'settle', 'settle!x', ...why, '--yes');
+    expect(unheard).toMatchObject({ status: 1, stdout: 'settle: there is no run settle!x\n' });
+    scene.work = ({ signal }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    await scene.jobs('run', 'settle', ...why);
+    const late = await scene.jobs('cancel', 'settle', ...why, '--yes');
+    expect(late).toMatchObject({ status: 1, stdout: expect.stringContaining('succeeded') });
+  });
+});
+
+describe('tenure jobs history', () => {
+  it('shows the last runs, the latest below, and for programs everything of them', async () => {
+    await scene.lead();
+    expect((await scene.jobs('history', 'settle')).stderr).toBe('no run of settle yet\n');
+    scene.work = ({ progress }) => progress.save({ paid: 7 });
+    await scene.jobs('run', 'settle', ...why, '--until-ended');
+    await scene.jobs('run', 'settle', '--reason', 'later', '--by', 'bob', '--until-ended');
+    const { stdout, stderr } = await scene.jobs('history', 'settle');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^TICK +RUN +STATE +TOOK +ATTEMPTS +BY +TERM +DETAIL$/);
+    expect(lines.slice(1).map((line) => line.slice(-13).trim())).toEqual([
+      'by ana: audit',
+      'by bob: later',
+    ]);
+    expect(stderr).toBe('');
+    const limited = await scene.jobs('history', 'settle', '--limit', '1', '-o', 'json');
+    const { runs } = JSON.parse(limited.stdout);
+    expect(runs).toMatchObject([
+      { kind: 'manual', state: 'succeeded', by: 'bob', progress: { paid: 7 }, attempt: 1 },
+    ]);
+    expect(runs[0].endedAtMs).toBeGreaterThanOrEqual(runs[0].beganAtMs);
+  });
+});
+
+describe('what jobs commands refuse', () => {
+  it.each([
+    [['history', 'settle']],
+    [['run', 'settle', ...why]],
+    [['pause', 'settle', ...why]],
+    [['resume', 'settle']],
+    [['cancel', 'settle', ...why, '--yes']],
+  ])('is a job that is not there, as an answer: %j', async (args) => {
+    const { status, stdout, stderr } = await scene.jobs(...args);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(unwrapped(stderr)).toContain('there is no job "settle"');
+    expect(stderr).toContain(`next: tenure jobs list --url ${scene.url}`);
+  });
+
+  it.each([
+    [['list', '--url', 'etcd://h'], '--url keeps leases, and no jobs (got "etcd://h"): for jobs'],
+    [['list', '--url', 'zookeeper://h'], 'keeps leases, and no jobs'],
+    [['list', '--url', 'redis+quorum://a,b,c'], 'keeps leases, and no jobs'],
+    [['list', '--url', 'memory:'], 'is a memory that no other process sees'],
+    [['history', 'a/b'], 'JOB is not the name of a job'],
+    [['history', 'a', '--limit', '0'], '--limit is no count'],
+    [['pause', 'a', '--reason', 'a\nb'], '--reason does not say'],
+    [['cancel', 'a', 'x\u0007', '--reason', 'b'], 'run is not the id of a run'],
+  ])('is bad usage: %j', async (args, message) => {
+    const { status, stderr } = await startInside(['jobs', ...args]).ended;
+    expect(status).toBe(64);
+    expect(unwrapped(stderr)).toContain(message);
+  });
+});
