@@ -25,3 +25,12 @@ export function quoteSchema(schema: string, option = 'schema'): string {
     'use 1 to 63 letters, digits or underscores, beginning with a letter or underscore and not with pg_',
   );
 }
+
+/**
+ * A text as a literal of SQL, for statements that are sent together with others and so cannot have parameters. Means the same
+ * whatever `standard_conforming_strings` is. NUL has no form at all; callers have refused it.
+ */
+export function quoteLiteral(text: string): string {
+  const quoted = text.replaceAll("'", "''");
+  return quoted.includes('\\') ? `E'${quoted.replaceAll('\\', '\\\\')}'` : `'${quoted}'`;
+}

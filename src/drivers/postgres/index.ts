@@ -6,7 +6,7 @@ export type {
 } from './client.js';
 export { classifyPostgresError, noTransaction, type PostgresPhase, sqlStateOf } from './errors.js';
 export { GuestLines, isPool } from './guest-lines.js';
-export { quoteSchema } from './identifiers.js';
+export { quoteLiteral, quoteSchema } from './identifiers.js';
 export type { LineEvents, Lines, ServerCheck } from './lines.js';
 export { type Hearing, PostgresListener } from './listener.js';
 export { lockKey, migrationLockKey } from './lock-key.js';

@@ -98,20 +98,21 @@ const markSetting = 'tenure.transaction';
 
 /**
  * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever
- * becomes of the rollback. Ends the session.
+ * becomes of the rollback. Ends the session. `body` gets the answers to the statements of `begin`; none of a client that
+ * does not tell them apart.
  */
 export async function runTransaction<Client extends PostgresClient, Result>(
   session: PostgresSession<Client>,
   steps: TransactionSteps,
-  body: (client: Client) => Promise<Result>,
+  body: (client: Client, begun: readonly PostgresResult<object>[]) => Promise<Result>,
 ): Promise<Result> {
   const { client } = session;
   const mark = steps.ask.runtime.randomHex(8);
   let isClean = false;
   try {
     const begin = `${steps.begin}; SET LOCAL ${markSetting} = '${mark}'`;
-    await ask(client, { ...steps.ask, phase: 'transaction' }, begin);
-    const result = await body(client);
+    const begun: unknown = await ask(client, { ...steps.ask, phase: 'transaction' }, begin);
+    const result = await body(client, Array.isArray(begun) ? begun : []);
     await commit(session, steps.ask, mark);
     isClean = true;
     return result;

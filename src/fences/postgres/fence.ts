@@ -8,6 +8,7 @@ import {
   type PostgresPool,
   PostgresPoolHandle,
   type PostgresQueryable,
+  type PostgresResult,
   runTransaction,
 } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
@@ -127,10 +128,11 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const candidate = this.#accept(token);
     validateWork(work);
     const what = `the transaction under "${candidate.name}"`;
-    return await this.#transact(what, async (client) => {
-      await this.#guard.admit(client, candidate, what);
+    const body = async (client: Client, begun: readonly PostgresResult<object>[]) => {
+      if (!this.#guard.passes(begun)) await this.#guard.admit(client, candidate, what);
       return await this.#guest.host(client, work);
-    });
+    };
+    return await this.#transact(what, body, this.#guard.atBegin(candidate));
   }
 
   async recordOnce(
@@ -204,10 +206,10 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     await this.#closing;
   }
 
-  /** @param settings further statements for the begin of the transaction. */
+  /** @param settings further statements that go with the begin of the transaction. */
   async #transact<Result>(
     what: string,
-    body: (client: Client) => Promise<Result>,
+    body: (client: Client, begun: readonly PostgresResult<object>[]) => Promise<Result>,
     settings = '',
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;

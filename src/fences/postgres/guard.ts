@@ -54,6 +54,22 @@ export class TermGuard {
     throw refusalOf(candidate, await this.installed(client, name, what, phase));
   }
 
+  /**
+   * Statements that go with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs
+   * no round trip. Empty if the lease is to be looked at first.
+   */
+  atBegin({ name, term, holderDigest }: Candidate): string {
+    const { idleInTransactionTimeoutMs: idleLimitMs, schema, leases } = this.#options;
+    if (leases !== undefined) return '';
+    const key = lockKey(schema, name);
+    return this.#statements.passAtBegin({ name, term, holderDigest, lockKey: key, idleLimitMs });
+  }
+
+  /** Whether the token passes by what the server answered to {@link atBegin}; else it is to be admitted. */
+  passes(begun: readonly { readonly rows: readonly object[] }[]): boolean {
+    return begun.some(({ rows }) => rows.some((row) => 'passes' in row));
+  }
+
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */
   async #assertStanding(client: PostgresQueryable, candidate: Candidate, own: Ask): Promise<void> {
     const { leases } = this.#options;

@@ -1,5 +1,5 @@
 import { highestTerm } from '../../coordinators/index.js';
-import { quoteSchema } from '../../drivers/postgres/index.js';
+import { quoteLiteral, quoteSchema } from '../../drivers/postgres/index.js';
 
 /**
  * The SQL that creates what the fence needs: two tables in a schema of their own. Run it in one transaction, with a
@@ -32,11 +32,13 @@ ALTER TABLE ${quoted}.effects ADD COLUMN IF NOT EXISTS id text;
 `;
 }
 
-/** Lowers the session's limit to parameter `$5` until the transaction ends; a lower one stays. Never null. */
-const limitIdleTime = `set_config('idle_in_transaction_session_timeout', CASE
-  WHEN extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000 BETWEEN 1 AND $5::int
+/** Lowers the session's limit to so many milliseconds until the transaction ends; a lower one stays. Never null. */
+const limitIdleTimeTo = (limitMs: string) => `set_config('idle_in_transaction_session_timeout', CASE
+  WHEN extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000 BETWEEN 1 AND ${limitMs}::int
   THEN current_setting('idle_in_transaction_session_timeout')
-  ELSE $5::text || 'ms' END, true) IS NOT NULL`;
+  ELSE ${limitMs}::text || 'ms' END, true) IS NOT NULL`;
+
+const limitIdleTime = limitIdleTimeTo('$5');
 
 /**
  * An installed term that a crash forgets would let an old owner in again; an effect that it forgets may have been
@@ -46,6 +48,15 @@ const commitDurably = `set_config('synchronous_commit', CASE
   WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
   THEN current_setting('synchronous_commit')
   ELSE 'on' END, true) IS NOT NULL`;
+
+interface PassLiterals {
+  readonly name: string;
+  readonly term: number;
+  readonly holderDigest: string;
+  /** Decimal, signed. */
+  readonly lockKey: string;
+  readonly idleLimitMs: number;
+}
 
 export type FenceStatements = ReturnType<typeof fenceStatements>;
 
@@ -70,6 +81,23 @@ WHERE f.name = $1 AND CASE WHEN f.term = $2::bigint AND f.holder_digest = $3::te
   THEN pg_advisory_xact_lock_shared($4::bigint) IS NOT NULL AND ${limitIdleTime} AND ${commitDurably}
   ELSE false END
 FOR SHARE OF f`,
+
+    /**
+     * The same for a transaction of the fence's own, which is READ COMMITTED, as two statements that travel with its
+     * `BEGIN`. Of literals, since such a message has no parameters.
+     *
+     * Out: one row of the second statement if the token passes, none otherwise.
+     * Keeps true: whoever installs another takes the advisory lock for itself first. So what the second statement reads,
+     * after the first one has it shared, stays until the transaction ends, and no row is locked: many that share a
+     * row's lock write down who they are, each time, and wait for each other over that.
+     * Who is not installed takes no lock, so that nobody who holds it shared wants it alone.
+     */
+    passAtBegin: ({ name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals) => {
+      const own = `FROM ${fences} WHERE name = ${quoteLiteral(name)} AND term = ${term} AND holder_digest = ${quoteLiteral(holderDigest)}`;
+      return `SELECT CASE WHEN EXISTS (SELECT ${own})
+  THEN pg_advisory_xact_lock_shared(${lockKey}) IS NOT NULL AND ${limitIdleTimeTo(`${idleLimitMs}`)} AND ${commitDurably}
+  ELSE false END; SELECT 1 AS passes ${own}`;
+    },
 
     /**
      * Installs a token unless a higher term, or an equal one of another holder, is there.

@@ -159,6 +159,8 @@ describe('a server that crashes', () => {
     const attempt = fence.transaction(tokenOf(name, 7), async (client) => {
       await put(client, name, 'lost');
       await server.kill();
+      // Whoever asks once more knows that the connection is gone, and commits nothing.
+      await client.query('SELECT').catch(() => {});
     });
     expect(await failureOf(attempt)).toBeInstanceOf(UnreachableError);
     expect(await failureOf(fence.claim(tokenOf(name, 7)))).toBeInstanceOf(UnreachableError);
