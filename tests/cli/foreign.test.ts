@@ -17,13 +17,13 @@ describe('what is not ours under one of our names', () => {
   it('is told with its key, and how to look at it and remove it', () => {
     const text = nextAfter(badRecord('under "job"', key), redis);
     expect(text.replace(/\s+/g, ' ')).toContain(`under "job" (the key "${key}") is no record`);
-    expect(text).toContain(`next:    redis-cli -u redis://h TYPE '${key}'\n`);
-    expect(text).toContain(`redis-cli -u redis://h DEL '${key}'`);
+    expect(text).toContain(`next:    redis-cli -u redis://h --askpass TYPE '${key}'\n`);
+    expect(text).toContain(`redis-cli -u redis://h --askpass DEL '${key}'`);
   });
 
   it('is one field where others have theirs beside it, which stay', () => {
     const text = nextAfter(badSuspension('job', '{tenure:a}:suspended'), redis);
-    expect(text).toContain(`redis-cli -u redis://h HDEL '{tenure:a}:suspended' job`);
+    expect(text).toContain(`redis-cli -u redis://h --askpass HDEL '{tenure:a}:suspended' job`);
     expect(text).not.toContain(' DEL ');
   });
 

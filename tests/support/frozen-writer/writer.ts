@@ -45,7 +45,11 @@ async function writeFrozen(side: LogSide, token: FencingToken, task: WriterTask)
   if (point === 'before') await freeze();
   if (point === 'anywhere') {
     tell({ round, at: 'ready' });
-    while (!isWoken) await side.append(token, isFenced, async () => {});
+    while (!isWoken) {
+      await side.append(token, isFenced, async () => {});
+      // A resource that answers at once would leave no turn of the event loop in which to hear the signal.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
   await side.append(token, isFenced, point === 'inside' ? freeze : async () => {});
   return 'accepted';
