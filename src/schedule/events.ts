@@ -24,6 +24,8 @@ export interface ScheduleEvents {
   leading: { readonly lease: Lease; readonly jobs: readonly string[] };
   /** It does not lead them any more. */
   stoppedLeading: { readonly lease: Lease; readonly jobs: readonly string[] };
+  /** This process gives up the leadership, for this; it takes part again after a pause. Its works are told to stop. */
+  leadershipFailed: { readonly lease: Lease; readonly error: unknown };
   /** This process does not take part any more: the store cannot be used as it is, or work has not stopped in time. */
   stopped: { readonly election: string; readonly error: unknown };
 }

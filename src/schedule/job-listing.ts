@@ -1,6 +1,7 @@
 import type { JobView } from './contract.js';
 import { CronTimes } from './cron.js';
 import type { JobPause, RunRecord } from './records.js';
+import { countsFromMs } from './rules/changes.js';
 
 /** A job as it is listed. Times are Unix times in milliseconds, by the store's clock. */
 export interface JobListing {
@@ -25,9 +26,9 @@ export interface JobListing {
 }
 
 export function listingOf({ record, pause, open, latest, requests }: JobView): JobListing {
-  const { job, cron, timeZone, election, holderId, term, consideredToMs } = record;
+  const { job, cron, timeZone, election, holderId, term } = record;
   const isOurs = cron !== '' && pause === undefined;
-  const nextMs = isOurs ? new CronTimes(cron, timeZone).nextAfter(consideredToMs) : undefined;
+  const nextMs = isOurs ? new CronTimes(cron, timeZone).nextAfter(countsFromMs(record)) : undefined;
   return {
     ...{ job, cron, timeZone, election, term, pause, nextMs, latest },
     leaderId: holderId,

@@ -17,6 +17,13 @@ export interface JobRecord extends JobDefinition {
   readonly holderId: string;
   /** Every tick up to this time has its run, or was skipped. */
   readonly consideredToMs: number;
+  /**
+   * When the definition became this one, if it has been another. Ticks up to then are those of the former one: a leader that
+   * has it from now on still runs what its predecessor left behind.
+   */
+  readonly changedAtMs?: number;
+  readonly formerCron?: string;
+  readonly formerTimeZone?: string;
 }
 
 /** Why nothing new begins, and who said so. */

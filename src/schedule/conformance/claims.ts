@@ -51,6 +51,33 @@ export const claimCases: readonly JobStoreCase[] = [
     },
   },
   {
+    id: 'claims/changed-definition',
+    title:
+      'whoever changes the definition leaves the former one there, until ticks after it are considered',
+    needs: [],
+    run: async ({ store, other }) => {
+      const { record } = await claimed(store, tokenOf(1));
+      // By then time has passed since the job was made.
+      while ((await store.look([job], call)).nowMs <= record.consideredToMs);
+      const daily = { ...definition, cron: '@daily' };
+      const { record: changed } = await claimed(other, tokenOf(2), { definition: daily });
+      const { changedAtMs = 0 } = changed;
+      assert.ok(changedAtMs > record.consideredToMs, `${changedAtMs}`);
+      assert.equal(changed.formerCron, definition.cron);
+      assert.equal(changed.formerTimeZone, definition.timeZone);
+      const again = await claimed(store, tokenOf(3), { definition: daily });
+      assert.equal(again.record.changedAtMs, changedAtMs, 'the same definition changes nothing');
+      const token = tokenOf(4);
+      const hourly = { ...definition, cron: '@hourly' };
+      const third = await claimed(other, token, { definition: hourly });
+      assert.equal(third.record.formerCron, definition.cron, 'of the second, nothing was begun');
+      const consideredToMs = (third.record.changedAtMs ?? 0) + 1;
+      await write(other, token, { consideredToMs });
+      const { record: last } = await claimed(store, tokenOf(5), { definition: hourly });
+      assert.deepEqual([last.changedAtMs, last.formerCron], [undefined, undefined]);
+    },
+  },
+  {
     id: 'claims/refusal',
     title: 'a lower term, and an equal one of another holder, are refused and change nothing',
     needs: [],

@@ -22,7 +22,7 @@ export interface AttemptOptions {
 export type AttemptOutcome =
   | { readonly how: 'returned' }
   | { readonly how: 'threw'; readonly error: unknown }
-  | { readonly how: 'timed-out' }
+  | { readonly how: 'timed-out'; readonly error: RunTimeoutError }
   | { readonly how: 'cancelled'; readonly by: string; readonly detail: string }
   /** Its lease has ended, or it was asked to stop and threw: the run goes on elsewhere. */
   | { readonly how: 'interrupted' };
@@ -98,7 +98,7 @@ export class Attempt {
     const { reason } = this.#controller.signal;
     if (reason instanceof RunCancelledError)
       return { how: 'cancelled', by: reason.by, detail: reason.message };
-    if (reason instanceof RunTimeoutError) return { how: 'timed-out' };
+    if (reason instanceof RunTimeoutError) return { how: 'timed-out', error: reason };
     const isStopped = this.#controller.signal.aborted || this.#options.stopping.aborted;
     return isStopped ? { how: 'interrupted' } : { how: 'threw', error: ended.error };
   }

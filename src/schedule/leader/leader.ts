@@ -1,6 +1,7 @@
-import { isTransient, StaleTermError } from '../../errors/index.js';
+import { setMaxListeners } from 'node:events';
+import { isTransient } from '../../errors/index.js';
 import { type Emitter, onAbort } from '../../events/index.js';
-import type { Lease } from '../../leases/index.js';
+import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import type { ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
@@ -35,6 +36,9 @@ export class JobLeader {
   readonly #clock = new ServerClock(1);
   readonly #led = new Map<string, LedJob>();
   readonly #told = new Set<string>();
+  /** Aborts when the works are to stop: with `stopping`, or since something ended this leader. */
+  readonly #ending = new AbortController();
+  #isTold = false;
   #wake: () => void = () => {};
 
   constructor(options: JobLeaderOptions) {
@@ -43,6 +47,7 @@ export class JobLeader {
     const failed = (error: unknown, retryInMs: number) =>
       events.emit('storeFailed', { error, retryInMs });
     this.#pen = new Pen({ store, lease, runtime, callTimeoutMs, failed });
+    setMaxListeners(0, this.#ending.signal);
   }
 
   /**
@@ -51,21 +56,45 @@ export class JobLeader {
    * @throws {StaleTermError} if the store has seen a higher term; what keeps the store from being used.
    */
   async lead(): Promise<void> {
-    const { lease, jobs, events } = this.#options;
-    await this.#look();
-    await this.#claim(jobs);
-    const names = [...this.#led.keys()];
-    events.emit('leading', { lease, jobs: names });
+    const { lease, events, stopping } = this.#options;
+    const leave = onAbort(stopping, () => this.#ending.abort(stopping.reason));
+    if (stopping.aborted) this.#ending.abort(stopping.reason);
     try {
+      await this.#begin();
       await this.#loop();
+    } catch (error) {
+      if (!(error instanceof LeaseNotHeldError)) events.emit('leadershipFailed', { lease, error });
+      throw error;
     } finally {
-      await Promise.all([...this.#led.values()].map((led) => led.settled));
-      events.emit('stoppedLeading', { lease, jobs: [...this.#led.keys()] });
+      await this.#settled();
+      leave();
+      if (this.#isTold) events.emit('stoppedLeading', { lease, jobs: [...this.#led.keys()] });
     }
   }
 
+  async #begin(): Promise<void> {
+    const { lease, jobs, events } = this.#options;
+    await this.#pen.persist(() => this.#look());
+    await this.#claim(jobs);
+    this.#isTold = true;
+    events.emit('leading', { lease, jobs: [...this.#led.keys()] });
+  }
+
+  /** Whatever ended it, others may begin only when its works have stopped, and they have to: nothing else begins here. */
+  async #settled(): Promise<void> {
+    const { runtime, lease, overdueAfterMs, stopping } = this.#options;
+    this.#ending.abort();
+    // Nobody drains what was not asked to stop: work that heeds nothing keeps the jobs from everybody only so long.
+    const timer = stopping.aborted
+      ? undefined
+      : runtime.setTimer(overdueAfterMs, () => lease.end('shutdown'));
+    await Promise.all([...this.#led.values()].map((led) => led.settled));
+    timer?.cancel();
+  }
+
   async #loop(): Promise<void> {
-    const { stopping, runtime, pollMs } = this.#options;
+    const { runtime, pollMs } = this.#options;
+    const stopping = this.#ending.signal;
     let lookedAtMs = runtime.now().monotonicMs;
     while (!stopping.aborted) {
       const nextMs = this.#attend();
@@ -91,7 +120,7 @@ export class JobLeader {
   }
 
   #rest(durationMs: number): Promise<void> {
-    const { runtime, stopping } = this.#options;
+    const { runtime } = this.#options;
     return new Promise((resolve) => {
       const done = () => {
         timer.cancel();
@@ -100,7 +129,7 @@ export class JobLeader {
         resolve();
       };
       const timer = runtime.setTimer(durationMs, done);
-      const leave = onAbort(stopping, done);
+      const leave = onAbort(this.#ending.signal, done);
       this.#wake = done;
     });
   }
@@ -158,13 +187,12 @@ export class JobLeader {
 
   /** @returns the election that has the job, if it is another one. */
   #claimed(own: OwnJob, result: ClaimResult): string | undefined {
-    const { lease } = this.#options;
     switch (result.outcome) {
       case 'claimed':
         this.#led.set(own.job.definition.job, this.#ledJob(own, result.view));
         return undefined;
       case 'refused':
-        throw new StaleTermError(lease.name, lease.term, result.installedTerm);
+        throw this.#pen.refused(result.installedTerm);
       case 'elsewhere':
         return result.election;
     }
@@ -184,10 +212,11 @@ export class JobLeader {
   }
 
   #ledJob({ job, work }: OwnJob, view: JobView): LedJob {
-    const { runtime, stopping, events, overdueAfterMs } = this.#options;
+    const { runtime, events, overdueAfterMs } = this.#options;
     return new LedJob(
       {
-        ...{ job, work, runtime, stopping, events, overdueAfterMs },
+        ...{ job, work, runtime, events, overdueAfterMs },
+        stopping: this.#ending.signal,
         pen: this.#pen,
         nowMs: () => this.#nowMs(),
       },

@@ -2,15 +2,18 @@ import { redactSecrets, TenureError } from '../../errors/index.js';
 import type { Emitter } from '../../events/index.js';
 import { Backoff, type Runtime } from '../../time/index.js';
 import type { JobChange, JobView } from '../contract.js';
+import { CronTimes } from '../cron.js';
 import type { ResolvedJob } from '../definition.js';
 import type { ScheduleEvents } from '../events.js';
 import {
+  type JobRecord,
   longestDetailLength,
   type RunRecord,
   type RunRequest,
   type RunState,
   tickRunId,
 } from '../records.js';
+import { pendingChange } from '../rules/changes.js';
 import { type Due, due, type SkippedTicks } from '../rules/due.js';
 import type { JobWork } from '../work.js';
 import { Attempt, type AttemptOutcome } from './attempt.js';
@@ -77,7 +80,7 @@ export class LedJob {
   attend(ended: () => void): number | undefined {
     if (this.#busy !== undefined || this.#failure !== undefined) return undefined;
     if (this.#options.stopping.aborted) return undefined;
-    const nowMs = this.#options.nowMs();
+    const nowMs = Math.floor(this.#options.nowMs());
     const next = this.#next(nowMs);
     if (next.act === undefined) return next.atMs;
     const { act } = next;
@@ -111,11 +114,22 @@ export class LedJob {
     const [request] = requests;
     if (request !== undefined) return { act: () => this.#begin(this.#requested(request, nowMs)) };
     if (pause !== undefined) return {};
-    const { times, policy } = this.#options.job;
-    const found = due(times, policy, record.consideredToMs, nowMs);
-    if (found.consideredToMs > record.consideredToMs)
+    const found = this.#due(record, nowMs);
+    if (found.tickMs !== undefined || found.skipped !== undefined)
       return { act: () => this.#begin(this.#ticked(found, nowMs)) };
     return found.nextMs === undefined ? {} : { atMs: found.nextMs };
+  }
+
+  /** What is left of a former definition comes first. */
+  #due(record: JobRecord, nowMs: number): Due {
+    const { times, policy } = this.#options.job;
+    const change = pendingChange(record);
+    if (change === undefined) return due(times, policy, record.consideredToMs, nowMs);
+    const { changedAtMs } = change;
+    const former = timesOf(change.formerCron, change.formerTimeZone);
+    const found = former && due(former, policy, record.consideredToMs, nowMs, changedAtMs);
+    if (found !== undefined && found.consideredToMs > record.consideredToMs) return found;
+    return due(times, policy, changedAtMs, nowMs);
   }
 
   #requested({ id, atMs, by, reason }: RunRequest, nowMs: number): JobChange {
@@ -173,7 +187,6 @@ export class LedJob {
 
   async #begin(change: JobChange): Promise<void> {
     const result = await this.#write(change);
-    const { events } = this.#options;
     const { record } = this.#view;
     const consideredToMs = change.consideredToMs ?? record.consideredToMs;
     if (result.outcome === 'paused') {
@@ -184,19 +197,27 @@ export class LedJob {
     const requests = this.#view.requests.filter(({ id }) => id !== change.begin?.id);
     this.#view = { ...this.#view, record: { ...record, consideredToMs }, requests };
     if (result.outcome === 'exists') return this.#found(result.run, change);
-    const [skipped] = change.runs ?? [];
-    if (skipped !== undefined)
-      events.emit('ticksSkipped', { job: this.name, skipped: skippedOf(skipped) });
+    this.#tellSkipped(change);
     if (change.begin !== undefined) await this.#attend(change.begin);
+  }
+
+  #tellSkipped({ runs: [skipped] = [] }: JobChange): void {
+    if (skipped === undefined) return;
+    this.#options.events.emit('ticksSkipped', { job: this.name, skipped: skippedOf(skipped) });
   }
 
   /** The run is there: from this leader's own write, whose answer was lost, or from somebody before. */
   async #found(run: RunRecord, change: JobChange): Promise<void> {
     const { term, holder } = this.#options.pen.lease;
     const isOwn = run.term === term && run.holderId === holder.id && run.attempt === 1;
-    if (isOwn && run.state === 'running') return this.#attend(run);
+    if (isOwn && run.state === 'running') {
+      this.#tellSkipped(change);
+      return this.#attend(run);
+    }
     const { begin, ...rest } = change;
-    await this.#write({ ...rest, runs: (change.runs ?? []).filter(({ id }) => id !== run.id) });
+    const left = { ...rest, runs: (change.runs ?? []).filter(({ id }) => id !== run.id) };
+    await this.#write(left);
+    this.#tellSkipped(left);
     this.#opened(run);
   }
 
@@ -219,6 +240,9 @@ export class LedJob {
   async #attend(run: RunRecord): Promise<void> {
     const { work, pen, runtime, stopping, events, overdueAfterMs, job } = this.#options;
     this.#opened(run);
+    // Much may have happened until the answer was here.
+    await pen.held();
+    if (stopping.aborted) return this.#putOff(run);
     events.emit('runBegan', { run });
     const attempt = new Attempt({
       ...{ run, work, pen, runtime, stopping, overdueAfterMs },
@@ -242,7 +266,7 @@ export class LedJob {
       case 'interrupted':
         return this.#putOff(run);
       case 'timed-out':
-        return this.#failed(run, 'timed-out', 'it took too long', outcome);
+        return this.#failed(run, 'timed-out', 'it took too long', outcome.error);
       case 'threw':
         return this.#failed(run, 'failed', detailOf(outcome.error), outcome.error);
     }
@@ -291,6 +315,15 @@ export class LedJob {
     const others = this.#view.open.filter(({ id }) => id !== run.id);
     const isOpenStill = run.state === 'running' || run.state === 'waiting';
     this.#view = { ...this.#view, open: isOpenStill ? [run, ...others] : others };
+  }
+}
+
+/** `undefined`: whoever wrote it knew expressions that this evaluator does not. */
+function timesOf(cron: string, timeZone: string): CronTimes | undefined {
+  try {
+    return new CronTimes(cron, timeZone);
+  } catch {
+    return undefined;
   }
 }
 

@@ -36,7 +36,14 @@ export class Pen {
     const { store, lease } = this.#options;
     const result = await this.persist((call) => store.write(lease, change, call));
     if (result.outcome !== 'refused') return result;
-    throw new StaleTermError(lease.name, lease.term, result.installedTerm);
+    throw this.refused(result.installedTerm);
+  }
+
+  /** A refusal ends the term at once, and with it whatever else is done under it. */
+  refused(installedTerm: number): StaleTermError {
+    const { lease } = this.#options;
+    lease.supersede(installedTerm);
+    return new StaleTermError(lease.name, lease.term, installedTerm);
   }
 
   /** @throws as {@link write}. */
@@ -44,7 +51,7 @@ export class Pen {
     const { runtime, lease, callTimeoutMs, failed } = this.#options;
     const backoff = new Backoff(runtime, pauses);
     for (;;) {
-      await this.#held();
+      await this.held();
       try {
         return await ask({ timeoutMs: callTimeoutMs });
       } catch (error) {
@@ -56,8 +63,8 @@ export class Pen {
     }
   }
 
-  /** No write begins while the lease is uncertain: it waits until that is over. @throws {LeaseNotHeldError} */
-  async #held(): Promise<void> {
+  /** No write and no work begins while the lease is uncertain: it waits until that is over. @throws {LeaseNotHeldError} */
+  async held(): Promise<void> {
     const { runtime, lease } = this.#options;
     while (lease.state === 'uncertain') await sleep(runtime, doubtMs, lease.signal);
     const { state, name, term, endReason } = lease;

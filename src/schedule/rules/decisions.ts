@@ -2,6 +2,7 @@ import type { FencingToken } from '../../fences/index.js';
 import { judge } from '../../fences/rule.js';
 import type { ClaimResult, JobChange, WriteResult } from '../contract.js';
 import type { JobDefinition, JobPause, JobRecord, RunRecord } from '../records.js';
+import { type Change, pendingChange } from './changes.js';
 
 /*
  * What every store decides while nobody else can write the row of the job: read, decide, write is one step there.
@@ -37,7 +38,22 @@ export function decideClaim(
     return { outcome: 'elsewhere', election: stored.election };
   }
   const { consideredToMs } = stored;
-  return { outcome: 'claimed', record: { ...definition, ...installed, consideredToMs } };
+  const change = changeOf(stored, definition, nowMs);
+  return { outcome: 'claimed', record: { ...definition, ...installed, consideredToMs, ...change } };
+}
+
+/** What is to be known of an earlier definition, as long as ticks of it may not be considered yet. */
+function changeOf(stored: JobRecord, definition: JobDefinition, nowMs: number): Change | undefined {
+  const pending = pendingChange(stored);
+  const isSame = stored.cron === definition.cron && stored.timeZone === definition.timeZone;
+  if (isSame || nowMs <= stored.consideredToMs) return pending;
+  // Of a definition in between, nobody has begun anything.
+  const { formerCron, formerTimeZone } = pending ?? {
+    formerCron: stored.cron,
+    formerTimeZone: stored.timeZone,
+  };
+  const isBack = formerCron === definition.cron && formerTimeZone === definition.timeZone;
+  return isBack ? undefined : { formerCron, formerTimeZone, changedAtMs: nowMs };
 }
 
 export type WriteDecision =

@@ -30,29 +30,33 @@ export interface SkippedTicks {
   readonly count: number;
 }
 
-/** After a long gap ticks are not counted one by one. */
-export const mostCounted = 10_000;
+/** After a long gap ticks are not counted one by one: that takes some 50 ms, in which nothing else happens. */
+export const mostCounted = 1_000;
 
 /**
  * What is to be done about the ticks after `consideredToMs` and up to `nowMs`. Of several to be run the oldest comes
  * first; the others are found by asking again.
+ *
+ * @param untilMs after this time there are no ticks. Default: there is no such time.
  */
 export function due(
   times: CronTimes,
   policy: MisfirePolicy,
   consideredToMs: number,
   nowMs: number,
+  untilMs = Number.POSITIVE_INFINITY,
 ): Due {
+  const lastOfAllMs = Math.min(nowMs, untilMs);
   const firstMs = times.nextAfter(consideredToMs);
-  if (firstMs === undefined || firstMs > nowMs)
+  if (firstMs === undefined || firstMs > lastOfAllMs)
     return { tickMs: undefined, skipped: undefined, consideredToMs, nextMs: firstMs };
   const oldestMs = nowMs - policy.catchUpMs;
-  const lastMs = lastUpTo(times, firstMs, nowMs);
+  const lastMs = lastUpTo(times, firstMs, lastOfAllMs);
   const chosenMs = policy.misfire === 'all' ? firstFrom(times, firstMs, oldestMs) : lastMs;
   const isToRun =
     chosenMs !== undefined &&
     chosenMs >= oldestMs &&
-    chosenMs <= nowMs &&
+    chosenMs <= lastOfAllMs &&
     (policy.misfire !== 'skip' || nowMs - chosenMs <= policy.lateAfterMs);
   const consideredTo = isToRun ? chosenMs : lastMs;
   const beforeMs = isToRun ? chosenMs : lastMs + 1;

@@ -18,6 +18,9 @@ const jobShape: Shape<JobRecord> = {
   holderDigest: 'string',
   holderId: 'string',
   consideredToMs: 'number',
+  changedAtMs: 'number?',
+  formerCron: 'string?',
+  formerTimeZone: 'string?',
 };
 
 const runShape: Shape<RunRecord> = {
