@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SteppableClock } from '../clock-shim/steppable-clock.js';
 import { NodeProgram } from '../node-program.js';
 import type { SeededRandom } from './random.js';
 
@@ -7,6 +8,14 @@ export interface FleetOptions {
   readonly random: SeededRandom;
   readonly ttlMs: number;
   readonly environment: Readonly<Record<string, string>>;
+  /** What each of them runs. Default: a worker of streams. */
+  readonly program?: string;
+  /** What happens, the oftener the more often it is here. Default: all but skews. */
+  readonly faults?: readonly Fault[];
+  /** How long it takes from one thing to the next. Default 200 to 700 ms. */
+  readonly betweenMs?: readonly [shortest: number, longest: number];
+  /** The wall clock of whoever sits there; needed for skews. */
+  readonly clockOf?: (seat: string) => Pick<SteppableClock, 'environment' | 'offsetMs' | 'step'>;
 }
 
 /** A place where one worker after another lives. */
@@ -18,14 +27,24 @@ interface Seat {
   generation: number;
 }
 
-type Fault = 'kill' | 'freeze' | 'drain' | 'join';
+export type Fault = 'kill' | 'freeze' | 'drain' | 'join' | 'skew';
+
+const usualFaults: readonly Fault[] = ['kill', 'kill', 'freeze', 'freeze', 'drain', 'join'];
+/** So far ahead of the machine's clock, or behind it, is none that is skewed. */
+const largestSkewMs = 2_000;
 
 const initialCount = 3;
 const largestCount = 5;
 
 /** Worker processes, and everything that happens to them. */
 export class Fleet {
-  readonly faults: Record<Fault, number> = { kill: 0, freeze: 0, drain: 0, join: 0 };
+  readonly faults: Record<Fault, number> = {
+    kill: 0,
+    freeze: 0,
+    drain: 0,
+    join: 0,
+    skew: 0,
+  };
   /** Exits that nobody asked for, and drains that did not end in a clean exit. Must stay empty. */
   readonly accidents: string[] = [];
   readonly #options: FleetOptions;
@@ -45,10 +64,10 @@ export class Fleet {
 
   /** One fault after another for so long, then waits until everybody who was hit is back. */
   async disturb(durationMs: number): Promise<void> {
-    const { random } = this.#options;
+    const { random, betweenMs = [200, 700] } = this.#options;
     const startedMs = performance.now();
     while (performance.now() - startedMs < durationMs && !this.#isOver) {
-      await sleep(random.between(200, 700));
+      await sleep(random.between(...betweenMs));
       this.#disturbOnce();
     }
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
@@ -72,11 +91,17 @@ export class Fleet {
   }
 
   #disturbOnce(): void {
-    const { random } = this.#options;
+    const { random, faults = usualFaults, clockOf } = this.#options;
     const working = this.#seats.filter(({ state }) => state === 'working');
-    const fault = random.pick(['kill', 'kill', 'freeze', 'freeze', 'drain', 'join'] as const);
+    const fault = random.pick(faults);
+    if (fault === 'skew') {
+      const clock = clockOf?.(random.pick(this.#seats).name);
+      clock?.step(Math.round(random.between(-1, 1) * largestSkewMs) - clock.offsetMs);
+      this.faults.skew += 1;
+      return;
+    }
     if (fault === 'join' || working.length === 0) {
-      if (this.#seats.length === largestCount) return;
+      if (this.#seats.length === largestCount || !faults.includes('join')) return;
       this.faults.join += 1;
       this.#addSeat();
       return;
@@ -86,7 +111,7 @@ export class Fleet {
     this.#underWay.add(task);
   }
 
-  async #hit(seat: Seat, fault: Exclude<Fault, 'join'>): Promise<void> {
+  async #hit(seat: Seat, fault: Exclude<Fault, 'join' | 'skew'>): Promise<void> {
     const { random, ttlMs } = this.#options;
     // Drawn before anything is waited for, or the sequence would depend on how fast things go.
     const frozenMs =
@@ -133,8 +158,12 @@ export class Fleet {
   }
 
   #launch(name: string, generation: number): NodeProgram {
-    const environment = { ...this.#options.environment, WORKER_ID: `${name}.${generation}` };
-    const program = new NodeProgram([join(import.meta.dirname, 'worker.mjs')], environment);
+    const { environment, clockOf, program: file } = this.#options;
+    const program = new NodeProgram([file ?? join(import.meta.dirname, 'worker.mjs')], {
+      ...environment,
+      ...clockOf?.(name).environment,
+      WORKER_ID: `${name}.${generation}`,
+    });
     this.#programs.push(program);
     void program.ended.then((end) => {
       const seat = this.#seats.find((one) => one.program === program);
