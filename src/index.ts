@@ -9,6 +9,7 @@ export * from './errors/index.js';
 export type { EventSource, Unsubscribe } from './events/index.js';
 export * from './fences/index.js';
 export * from './leases/index.js';
+export * from './once/index.js';
 export * from './shards/index.js';
 export * from './streams/index.js';
 export type { BackoffOptions, Instant, Runtime, Timer, TimerOptions } from './time/index.js';

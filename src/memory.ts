@@ -7,5 +7,6 @@ export {
   type MemoryLink,
 } from './drivers/memory/index.js';
 export * from './fences/memory/index.js';
+export * from './once/memory/index.js';
 export * from './schedule/memory/index.js';
 export * from './streams/memory/index.js';

@@ -5,6 +5,7 @@
 export * from './conformance/index.js';
 export * from './coordinators/conformance/index.js';
 export * from './fences/conformance/index.js';
+export * from './once/conformance/index.js';
 export * from './schedule/conformance/index.js';
 export * from './streams/conformance/index.js';
 export type { Instant, Runtime, Timer, TimerOptions } from './time/index.js';

@@ -25,6 +25,14 @@ export const errorCatalogue = {
   TENURE_RUN_TIMEOUT: 'An attempt of a run took longer than its job allows.',
   TENURE_RUN_CANCELLED: 'Somebody cancelled the run this work belongs to.',
   TENURE_JOB_UNKNOWN: 'There is no job of this name in the store.',
+  TENURE_EFFECT_UNDER_WAY: 'Another call has the effect of this key just now; nothing was called.',
+  TENURE_EFFECT_UNKNOWN: 'The effect of a key was begun, and nobody knows whether it took place.',
+  TENURE_EFFECT_SUPERSEDED:
+    'An effect ended after its key was settled or begun anew; it may have taken place twice.',
+  TENURE_EFFECT_UNRECORDED: 'An effect took place, and the store could not be told.',
+  TENURE_EFFECT_TIMEOUT: 'An effect took longer than its call allows.',
+  TENURE_RESULT_NOT_KEPT: 'An effect took place, and its result could not be kept.',
+  TENURE_NOT_APPLIED: 'An effect says that it did not take place.',
   TENURE_CLOSED: 'The object was closed and takes no more requests.',
 } as const;
 

@@ -1,0 +1,56 @@
+import { OptionError, redactSecrets } from '../errors/index.js';
+import type { OnceDone, OnceSettleRequest } from './contract.js';
+import { ResultNotKeptError } from './errors.js';
+import { longestDetailLength, longestResultBytes, type OnceRecord } from './records.js';
+
+/** What an effect resolved with, as it is kept; or why it cannot be, since the effect took place in any case. */
+export function kept(value: unknown): Pick<OnceDone, 'result' | 'detail'> {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    return { result: undefined, detail: 'it is no JSON value' };
+  }
+  if (text === undefined)
+    return value === undefined
+      ? { result: undefined }
+      : { result: undefined, detail: `it is no JSON value, but a ${typeof value}` };
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= longestResultBytes) return { result: text };
+  const detail = `it takes ${bytes} bytes of JSON, more than ${longestResultBytes}`;
+  return { result: undefined, detail };
+}
+
+/** The value of a result. A key `__proto__` is left out, so that it can be copied and merged without harm. */
+function valueOf({ result }: Pick<OnceRecord, 'result'>): unknown {
+  if (result === undefined) return undefined;
+  return JSON.parse(result, (key, part: unknown) => (key === '__proto__' ? undefined : part));
+}
+
+/** What an error says, as one line that can be kept. */
+export function detailOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const line = redactSecrets(text)
+    .replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
+    .slice(0, longestDetailLength)
+    // A pair that was cut.
+    .replace(/\p{Cs}$/u, '')
+    .trim();
+  return line === '' ? 'an error without words' : line;
+}
+
+/** What a key that is done gives whoever asks. @throws {ResultNotKeptError} */
+export function resultOf(record: OnceRecord): unknown {
+  if (record.detail !== undefined) throw new ResultNotKeptError(record, record.detail);
+  return valueOf(record);
+}
+
+/** @throws {OptionError} for a value that cannot be kept: here nothing is lost by refusing it. */
+export function settledEnd(
+  value: unknown,
+  keepMs: number,
+): Extract<OnceSettleRequest['end'], { kind: 'done' }> {
+  const { result, detail } = kept(value);
+  if (detail === undefined) return { kind: 'done', result, keepMs };
+  throw new OptionError('done', 'hidden', `cannot be kept: ${detail}`, 'pass a small JSON value');
+}
