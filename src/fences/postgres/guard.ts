@@ -6,7 +6,7 @@ import {
   type PostgresPhase,
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
-import { RecordCorruptError } from '../../errors/index.js';
+import { OptionError, RecordCorruptError } from '../../errors/index.js';
 import { type EndReason, LeaseEndedError } from '../../leases/index.js';
 import { refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
@@ -49,9 +49,26 @@ export class TermGuard {
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
     const before = await this.installed(client, name, what, phase);
     if (judge(before, candidate) !== 'refuse') {
+      if (phase === 'guest') await this.#assertReadsTheNewest(client, own);
       if ((await ask(client, own, this.#statements.install, values)).rows.length > 0) return;
     }
     throw refusalOf(candidate, await this.installed(client, name, what, phase));
+  }
+
+  /**
+   * A transaction with one snapshot for all of its statements may have taken it before the predecessor's last commit, and
+   * would go on reading what stood there then.
+   */
+  async #assertReadsTheNewest(client: PostgresQueryable, own: Ask): Promise<void> {
+    const { rows } = await ask<{ isolation: string }>(client, own, this.#statements.isolation);
+    const isolation = rows[0]?.isolation;
+    if (isolation === 'read committed' || isolation === 'read uncommitted') return;
+    throw new OptionError(
+      'transaction',
+      isolation,
+      'has a snapshot that may be older than the last write of the predecessor, and the token is not installed yet',
+      'call fence.claim(token) before it begins',
+    );
   }
 
   /**
@@ -67,7 +84,10 @@ export class TermGuard {
 
   /** Whether the token passes by what the server answered to {@link atBegin}; else it is to be admitted. */
   passes(begun: readonly { readonly rows: readonly object[] }[]): boolean {
-    return begun.some(({ rows }) => rows.some((row) => 'passes' in row));
+    const is = (what: string) =>
+      begun.some(({ rows }) => rows.length === 1 && Reflect.get(Object(rows[0]), what) === true);
+    // Each statement has a snapshot of its own: who is installed only in the second holds no lock that keeps it so.
+    return is('locked') && is('installed');
   }
 
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */

@@ -86,17 +86,19 @@ FOR SHARE OF f`,
      * The same for a transaction of the fence's own, which is READ COMMITTED, as two statements that travel with its
      * `BEGIN`. Of literals, since such a message has no parameters.
      *
-     * Out: one row of the second statement if the token passes, none otherwise.
+     * Out: of the first one row, whether it has the advisory lock; of the second one row if the token is installed. Both
+     * together let it pass.
      * Keeps true: whoever installs another takes the advisory lock for itself first. So what the second statement reads,
      * after the first one has it shared, stays until the transaction ends, and no row is locked: many that share a
      * row's lock write down who they are, each time, and wait for each other over that.
-     * Who is not installed takes no lock, so that nobody who holds it shared wants it alone.
+     * Waits for nobody: whoever installs, or waits to, has the lock refused here, and `pass` queues behind it. Who is not
+     * installed takes no lock, so that nobody who holds it shared wants it alone.
      */
     passAtBegin: ({ name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals) => {
       const own = `FROM ${fences} WHERE name = ${quoteLiteral(name)} AND term = ${term} AND holder_digest = ${quoteLiteral(holderDigest)}`;
-      return `SELECT CASE WHEN EXISTS (SELECT ${own})
-  THEN pg_advisory_xact_lock_shared(${lockKey}) IS NOT NULL AND ${limitIdleTimeTo(`${idleLimitMs}`)} AND ${commitDurably}
-  ELSE false END; SELECT 1 AS passes ${own}`;
+      return `SELECT CASE WHEN EXISTS (SELECT ${own}) AND pg_try_advisory_xact_lock_shared(${lockKey})
+  THEN ${limitIdleTimeTo(`${idleLimitMs}`)} AND ${commitDurably}
+  ELSE false END AS locked; SELECT true AS installed ${own}`;
     },
 
     /**
@@ -124,6 +126,9 @@ RETURNING f.term::text AS term`,
 
     /** Fails outside a transaction, and in one that has failed. Leaves nothing behind. */
     assertTransaction: 'SAVEPOINT tenure_check; RELEASE SAVEPOINT tenure_check',
+
+    /** Out: how the transaction reads. */
+    isolation: "SELECT current_setting('transaction_isolation') AS isolation",
 
     /** In: name. Out: what is installed, or no row. Locks nothing. */
     read: `SELECT f.term::text AS term, f.holder_digest AS "holderDigest" FROM ${fences} AS f WHERE f.name = $1`,
