@@ -34,7 +34,8 @@ export interface PostgresFence<Client extends PostgresClient = PostgresClient>
    * As in {@link TransactionFence.check}, for any client that is inside a transaction.
    *
    * Not within a savepoint: rolling back to it would let go of the term. In `REPEATABLE READ` or `SERIALIZABLE` a race
-   * with a claim ends in {@link StoreRefusedError} `40001`; in `READ COMMITTED` in a wait.
+   * with a claim ends in {@link StoreRefusedError} `40001`, and a token that is not installed yet is refused with
+   * {@link OptionError}: claim it first. In `READ COMMITTED` a race ends in a wait.
    */
   check(transaction: PostgresQueryable, token: FencingToken): Promise<void>;
   recordOnce(
