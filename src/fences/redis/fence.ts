@@ -63,6 +63,7 @@ export function redisFence(
 const what = 'the Redis fence';
 /** The `storeCode` of a write to a name whose term is gone. */
 const lostCode = 'FENCE_LOST';
+/** Names that a fence knows to have been installed; those it has not seen for longest are forgotten first. */
 const rememberedCount = 65_536;
 
 class FenceInRedis implements RedisFence {
@@ -225,6 +226,7 @@ class FenceInRedis implements RedisFence {
           `${title} was refused: ${failed(batch, place)} failed with ${codeOf(detail)}; nothing was executed.`,
         );
       case 'part':
+        this.#remember(name);
         throw new OutcomeUnknownError(
           `${title} was executed in part: ${failed(batch, place)} failed with ${codeOf(detail)}, and those before it stay, since Redis takes nothing back. Look at what is there.`,
         );
@@ -239,8 +241,12 @@ class FenceInRedis implements RedisFence {
   }
 
   #remember(name: string): void {
-    if (this.#installed.size >= rememberedCount) this.#installed.clear();
+    // At the end of the set's order, whose beginning is forgotten.
+    this.#installed.delete(name);
     this.#installed.add(name);
+    const [longestUnused] = this.#installed;
+    if (this.#installed.size > rememberedCount && longestUnused !== undefined)
+      this.#installed.delete(longestUnused);
   }
 
   #checkKeys(keys: readonly string[]): void {

@@ -42,8 +42,9 @@ end`;
  *   have, or not be there; then for each command how many words it has, and these.
  * - Returns `done` and the replies | `stale`, installed term | `lost` | `ended`, reason | `changed` | `type`, number of
  *   the key | `failed`, the server's words and the number of the command | `part`, likewise | `corrupt`.
- * - Keeps true: the installed term never falls; all but `done` and `part` have changed nothing. `part` means that the
- *   commands before the one that failed were executed, and none after it: nothing takes back what a script has written.
+ * - Keeps true: the installed term never falls, and no lower one writes after it; all but `done` and `part` have changed
+ *   nothing. `part` means that the commands before the one that failed were executed, and none after it: nothing takes back
+ *   what a script has written, so their term is installed.
  */
 function batchBody(withLeases: boolean): string {
   return `${withLeases ? records : foreign}
@@ -75,11 +76,14 @@ local isOne = firstCommand <= #ARGV and firstCommand + tonumber(ARGV[firstComman
 if isNew or effectCount > 0 or not isOne then call('SETRANGE', KEYS[1], 0, '') end
 
 local replies, failure = {}, nil
+local installing = '1|' .. term .. '|' .. digest
 local function write(...)
   local reply = pcall(...)
   local isRefused = type(reply) == 'table' and reply.err
   if isRefused then
     failure = { #replies == 0 and 'failed' or 'part', reply.err, #replies + 1 }
+    -- What stays was written under this term: nobody of a lower one writes after it.
+    if isNew and #replies > 0 then pcall('SET', KEYS[1], installing) end
     return false
   end
   replies[#replies + 1] = reply
@@ -91,7 +95,7 @@ while firstCommand <= #ARGV do
   if not write(unpack(ARGV, firstCommand + 1, last)) then return failure end
   firstCommand = last + 1
 end
-if isNew and not write('SET', KEYS[1], '1|' .. term .. '|' .. digest) then return failure end
+if isNew and not write('SET', KEYS[1], installing) then return failure end
 for i = 1, effectCount do
   local life = ARGV[6] == '' and {} or { 'PX', ARGV[6] }
   if not write('SET', KEYS[firstEffect + i], ARGV[7 + i], unpack(life)) then return failure end

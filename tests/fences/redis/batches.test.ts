@@ -123,6 +123,30 @@ describe('a batch of the Redis fence', () => {
     expect(await user.keys('*effect*')).toEqual([]);
   });
 
+  it('whose first part stays, although a later command fails, lets nobody of a lower term write after it', async () => {
+    const previous = tokenOf(token.name, token.term - 1);
+    const write = (by: typeof token) =>
+      fence.transaction(by, async (batch) => batch.command('APPEND', 'log', `${by.term} `));
+    await write(previous);
+    await user.set('word', 'none');
+    const broken = fence.transaction(token, async (batch) => {
+      batch.command('APPEND', 'log', `${token.term} `);
+      batch.command('INCR', 'word');
+    });
+    await expect(broken).rejects.toBeInstanceOf(OutcomeUnknownError);
+    await expect(write(previous)).rejects.toBeInstanceOf(StaleTermError);
+    expect(await user.get('log')).toBe('6 7 ');
+    await write(token);
+    expect(await user.get('log')).toBe('6 7 7 ');
+  });
+
+  it('whose only command fails installs nothing', async () => {
+    await user.set('word', 'none');
+    const broken = fence.transaction(token, async (batch) => batch.command('INCR', 'word'));
+    await expect(broken).rejects.toBeInstanceOf(StoreRefusedError);
+    expect(await fence.installedTerm(token.name)).toBeUndefined();
+  });
+
   it.each<[string, (batch: RedisBatch) => unknown]>([
     ['a command that reads', (batch) => batch.command(untyped('GET'), 'key')],
     ['one that deletes all', (batch) => batch.command(untyped('FLUSHALL'), 'SYNC')],
