@@ -65,7 +65,7 @@ describe('replicas that are killed, frozen and skewed', () => {
 });
 
 /** As a rule the first suffices. */
-const controlCount = 5;
+const controlCount = 8;
 
 describe('the same without a fence, and without a row that is there only once', () => {
   it.each(storeNames)(

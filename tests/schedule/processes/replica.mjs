@@ -27,7 +27,8 @@ pool.on('error', (error) => console.log(`pool: ${error.message}`));
 const fence = postgresFence(pool, { idleInTransactionTimeoutMs: 1_000 });
 const opened = await openStore(storeName, storeUrl, namespace);
 const refused = () => note({ kind: 'refused' });
-const store = isFenced === 'true' ? slow(opened, refused) : withoutFence(slow(opened, refused));
+// What is forged is forged when it arrives, or whoever is frozen on the way would be refused after all.
+const store = slow(isFenced === 'true' ? opened : withoutFence(opened), refused);
 
 /** @type {Set<Promise<unknown>>} */
 const pending = new Set();
