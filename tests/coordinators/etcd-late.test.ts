@@ -288,6 +288,68 @@ describe.concurrent('etcd: what comes late', () => {
     expect(await bob.client.read(['again'], call)).toEqual([undefined]);
   });
 
+  it.each([
+    ['a refresh of an entry', 'present'],
+    ['a withdrawal', 'withdrawn'],
+  ] as const)(
+    '%s that was sent when its holder had lost the name leaves the term that it has won since',
+    async (_, to) => {
+      const { gateway, ann, bob } = await stage();
+      const entry = { name: 'won-again', holder: ann.holder, preference: 0, ttlMs: 20_000 };
+      const enter = (standing: 'waiting' | 'present', options = call) =>
+        ann.client.enroll([{ ...entry, standing }], options);
+      await enter('waiting');
+      await ann.take('won-again');
+      await enter('present');
+      const kept = await ann.take('renewed-meanwhile');
+      const [expiring, expire] = [new Gate(), new Gate()];
+      const [late, arrive, arrived] = [new Gate(), new Gate(), new Gate()];
+      gateway.beforeRequest = ({ body }) => {
+        if (!isDeletion(body)) return undefined;
+        expiring.open();
+        return expire.opened;
+      };
+      await pause(1_000);
+      expect(await ann.renew('renewed-meanwhile', kept)).toBe('renewed');
+      await expiring.opened;
+      let sent = '';
+      gateway.beforeRequest = ({ path, body }) => {
+        if (path !== '/v3/kv/txn' || !/"compare":\[\{/.test(body) || sent !== '') return undefined;
+        sent = body;
+        late.open();
+        return arrive.opened;
+      };
+      gateway.afterRequest = ({ body }) => {
+        if (body === sent) arrived.open();
+      };
+      const short = { timeoutMs: 700 };
+      const { name, holder } = entry;
+      const change =
+        to === 'present' ? enter('present', short) : ann.client.withdraw([{ name, holder }], short);
+      const given = change.then(
+        () => 'answered',
+        () => 'given up',
+      );
+      // An answer means that nothing was written, and nothing is on its way.
+      if ((await Promise.race([given, late.opened])) === 'answered') arrived.open();
+      await given;
+      gateway.beforeRequest = () => undefined;
+      expire.open();
+      await until(
+        'the end',
+        3_000,
+        async () => (await bob.client.read([name], call))[0] === undefined,
+      );
+      await enter('waiting');
+      const term = await ann.take(name);
+      arrive.open();
+      await arrived.opened;
+      expect((await bob.acquire(name)).outcome).toBe('held');
+      expect((await ann.held(name)).term).toBe(term);
+      expect(await ann.renew(name, term)).toBe('renewed');
+    },
+  );
+
   it('a batch of renewals of which some were made is no clean failure', async () => {
     const { gateway, ann, namespace } = await stage();
     const names = [

@@ -78,14 +78,12 @@ export class Planner {
     const single = (part: 'after' | 'suspended' | 'history' | 'document', kv?: EtcdKeyValue) => {
       if (parts.includes(part)) this.#draft.expect(this.#draft.keys.part(part, name), kv);
     };
-    if (parts.includes('queue')) {
-      const leader = leaderOf(view);
-      // What somebody does with the lease of a leader of ours, who enters or leaves behind it does not hinder.
-      const isAtLeader = leader?.value?.state === 'leads' && !isGrant(record);
-      if (!isAtLeader)
-        compares.push({ range: this.#draft.keys.queue(name), modBelow: revision + 1 });
-      if (leader !== undefined) this.#draft.expect(leader.kv.key, leader.kv);
-    }
+    const leader = leaderOf(view);
+    // What somebody does with the lease of a leader of ours, who enters or leaves behind it does not hinder.
+    const isAtLeader = leader?.value?.state === 'leads' && !isGrant(record);
+    if (parts.includes('queue') && !isAtLeader)
+      compares.push({ range: this.#draft.keys.queue(name), modBelow: revision + 1 });
+    if (leader !== undefined) this.#draft.expect(leader.kv.key, leader.kv);
     single('after', view.after);
     single('suspended', view.suspended);
     single('history', view.historyKey);

@@ -82,9 +82,7 @@ export class Steps {
         // What this call has sent before is executed by now, or never.
         if (failedAt !== undefined) await voiding.of(failedAt, operation, deadline);
         const view = await this.view(names, operation, deadline, step.sought);
-        const ledger = new SnapshotLedger(snapshotsOf(view), { wallMs: view.facts.wallMs });
-        closeOverdue(ledger, view);
-        this.#endOver(ledger, view);
+        const ledger = this.#ledgerOf(view);
         const answer = execute(ledger, view);
         const changes = ledger.changes();
         if (changes.size === 0 || readings.has(operation))
@@ -131,6 +129,20 @@ export class Steps {
     if (!reply.succeeded) return undefined;
     for (const effect of effects) effect(reply.revision);
     return reply.revision;
+  }
+
+  #ledgerOf(view: View): SnapshotLedger {
+    const { wallMs } = view.facts;
+    const snapshots = snapshotsOf(view);
+    const ledger = new SnapshotLedger(snapshots, { wallMs });
+    closeOverdue(ledger, view);
+    this.#endOver(ledger, view);
+    if (view.parts.includes('history')) return ledger;
+    // Who has not read all that such an end compares and changes answers as if it were written, and does not write it.
+    for (const [name, { record }] of ledger.changes())
+      if (record !== undefined)
+        snapshots.set(name, { ...snapshots.get(name), record: record.after });
+    return new SnapshotLedger(snapshots, { wallMs });
   }
 
   /** What this coordinator knows to be over is so for its own calls, be its key there still. */

@@ -12,6 +12,7 @@ import { earlyNumber } from './early-number.js';
 import { endlessEntry } from './endless-entry.js';
 import { endlessHistory } from './endless-history.js';
 import { endlessWait } from './endless-wait.js';
+import { entryEndsLease } from './entry-ends-lease.js';
 import { everyEndExpired } from './every-end-expired.js';
 import { expiredWhenNoticed } from './expired-when-noticed.js';
 import { foreignOverwritten } from './foreign-overwritten.js';
@@ -72,6 +73,7 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   endlessEntry,
   endlessHistory,
   endlessWait,
+  entryEndsLease,
   everyEndExpired,
   expiredWhenNoticed,
   foreignOverwritten,

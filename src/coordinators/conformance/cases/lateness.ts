@@ -185,6 +185,38 @@ export const latenessCases = [
   ),
 
   defineCase(
+    'lateness/entry-of-another-term',
+    'neither a refresh nor a withdrawal ends the lease that its holder has won since it was sent, be the one of then over',
+    async (scene) => {
+      for (const isWithdrawn of [false, true]) {
+        const name = scene.newName();
+        const late = await scene.actor('ann');
+        const ann = (await scene.actor('ann')).as(late.holder);
+        const bob = await scene.actor('bob');
+        await late.enroll(name);
+        await late.take(name);
+        await late.enroll(name, { standing: 'present' });
+        await scene.passTtl();
+        let term = 0;
+        await scene.arrivesLate(
+          late.client,
+          (call) =>
+            isWithdrawn
+              ? late.withdraw(name, call)
+              : late.enroll(name, { standing: 'present' }, call),
+          async () => {
+            await ann.enroll(name);
+            term = await ann.take(ann.request(name, { ttlMs: scene.ttlMs * 20 }));
+          },
+        );
+        await bob.seesHeld(name, ann, term);
+        await bob.isKeptOut(name);
+      }
+    },
+    { needs },
+  ),
+
+  defineCase(
     'lateness/in-time',
     'a request that is delayed but arrives before its deadline is executed',
     async (scene) => {
