@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Module } from '@nestjs/common';
+import { Module, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -70,6 +70,33 @@ describe('a NestJS application', () => {
     expect(payments.warmed).not.toContain('again');
     expect(() => schedule.start()).toThrow('closed');
   }, 30_000);
+
+  it('has one job of a provider that has two names', async () => {
+    class Root {}
+    const store = memoryJobs(new MemoryJobs());
+    Module({
+      imports: [TenureModule.forRoot({ store, id: 'a', ttlMs: 6_000 })],
+      providers: [Payments, { provide: 'payments', useExisting: Payments }],
+    })(Root);
+    const app = await NestFactory.createApplicationContext(Root, { logger: false });
+    open.push(app);
+    await expect.poll(() => app.get(Payments).runs.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect((await new Jobs(store).list()).map(({ job }) => job)).toEqual(['settle']);
+  }, 30_000);
+
+  it('does not begin with a job that nobody has an instance for', async () => {
+    class Root {}
+    const store = memoryJobs(new MemoryJobs());
+    Module({
+      imports: [TenureModule.forRoot({ store, id: 'a', ttlMs: 6_000 })],
+      providers: [{ provide: Payments, useClass: Payments, scope: Scope.REQUEST }],
+    })(Root);
+    const starting = NestFactory.createApplicationContext(Root, {
+      ...{ logger: false, abortOnError: false },
+    });
+    await expect(starting).rejects.toThrow('@SingletonCron() is in a controller, or in a provider');
+    await store.close();
+  });
 
   it('takes options that other providers give', async () => {
     class Root {}

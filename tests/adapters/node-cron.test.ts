@@ -5,6 +5,7 @@ import {
   nodeCronCoordinator,
 } from '../../src/adapters/node-cron/index.js';
 import { MemoryStore } from '../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../src/drivers/memory/index.js';
 import { type JobStore, Jobs } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
@@ -30,18 +31,21 @@ afterEach(async () => {
 
 function replica(id: string) {
   const process = new ProcessRuntime(runtime);
-  const store = memoryJobs(state, { runtime: process });
+  const link = new FaultLink();
+  const store = memoryJobs(state, { runtime: process, link });
   const coordinator = nodeCronCoordinator(store, { id, runtime: process, ttlMs: 6_000 });
   stores.push(store);
   open.push(coordinator);
-  return { coordinator, process, jobs: new Jobs(store, { runtime }) };
+  return { coordinator, process, link, jobs: new Jobs(store, { runtime }) };
 }
 
 describe('a distributed task of node-cron', () => {
   it('runs in one of the replicas that ask at the same time', async () => {
-    const asked = ['a', 'b', 'c'].map((id) => replica(id).coordinator.shouldRun(key, 1_000));
+    const fleet = ['a', 'b', 'c'].map((id) => replica(id).coordinator);
+    const asked = fleet.map((coordinator) => coordinator.shouldRun(key, 1_000));
     const answers = await runtime.advanceUntil(Promise.all(asked));
     expect(answers.filter((isToRun) => isToRun)).toHaveLength(1);
+    for (const coordinator of fleet) await runtime.advanceUntil(coordinator.onComplete(key));
   });
 
   it('runs once, however short it is and however late the other replica asks', async () => {
@@ -76,6 +80,7 @@ describe('a distributed task of node-cron', () => {
     expect(await runtime.advanceUntil(b.coordinator.shouldRun(next, 1_000))).toBe(true);
     const states = (await b.jobs.history('settle')).map(({ state }) => state);
     expect(states).toEqual(['running', 'abandoned']);
+    await runtime.advanceUntil(b.coordinator.onComplete(next));
     a.process.thaw();
   });
 
@@ -87,6 +92,37 @@ describe('a distributed task of node-cron', () => {
     const next = 'settle:2026-01-01T00:10:00.000Z';
     expect(await runtime.advanceUntil(coordinator.shouldRun(next, 1_000))).toBe(false);
     expect(await jobs.list()).toMatchObject([{ job: 'settle', cron: '', nextMs: undefined }]);
+  });
+
+  it('that is asked for again after a later one is not run, be its own run pruned', async () => {
+    const { coordinator } = replica('a');
+    await runtime.advanceUntil(coordinator.shouldRun('settle:2026-01-01T00:10:00.000Z', 1_000));
+    await runtime.advanceUntil(coordinator.onComplete('settle:2026-01-01T00:10:00.000Z'));
+    expect(await runtime.advanceUntil(coordinator.shouldRun(key, 1_000))).toBe(false);
+  });
+
+  it('runs although the answer to its beginning was lost', async () => {
+    const { coordinator, link } = replica('a');
+    await runtime.advanceUntil(coordinator.shouldRun(key, 1_000));
+    await runtime.advanceUntil(coordinator.onComplete(key));
+    link.disturb('reply', 'drop', { operation: 'write', count: 1 });
+    const next = 'settle:2026-01-01T00:10:00.000Z';
+    expect(await runtime.advanceUntil(coordinator.shouldRun(next, 1_000))).toBe(true);
+    await runtime.advanceUntil(coordinator.onComplete(next));
+  });
+
+  it('keeps its lease until it has ended, also when the process is closed', async () => {
+    const { coordinator } = replica('a');
+    await runtime.advanceUntil(coordinator.shouldRun(key, 1_000));
+    let isClosed = false;
+    const closing = coordinator.close().then(() => {
+      isClosed = true;
+    });
+    await runtime.advance(20_000);
+    expect([isClosed, coordinator.leaseOf('settle')?.state]).toEqual([false, 'held']);
+    await runtime.advanceUntil(coordinator.onComplete(key));
+    await runtime.advanceUntil(closing);
+    await expect(coordinator.shouldRun(key, 1_000)).rejects.toThrow('closed');
   });
 
   it('without a name of its own is refused', async () => {

@@ -1,21 +1,32 @@
 import { OptionError } from '../../errors/index.js';
+import type { Lease } from '../../leases/index.js';
 
-/** What the modules of this process know of leading. */
-const leading = new Set<object>();
-let isSpread = false;
-
-/** Each job has an election of its own, so that there is no one leader. */
-export function noteSpread(): void {
-  isSpread = true;
+/** Says who leads in one application of this process. */
+export interface LeadershipSource {
+  /** The leases by which it leads now, whatever has become of them. */
+  readonly leases: ReadonlySet<Pick<Lease, 'state'>>;
+  /** Each job has an election of its own, so that there is no one leader. */
+  readonly isSpread: boolean;
 }
 
-/** A module leads from now on; the returned function says that it does not any more. */
-export function noteLeading(): () => void {
-  const token = {};
-  leading.add(token);
+/** The applications of this process: one, but for tests. */
+const sources = new Set<LeadershipSource>();
+
+/** The returned function takes it back. */
+export function provideLeadership(source: LeadershipSource): () => void {
+  sources.add(source);
   return () => {
-    leading.delete(token);
+    sources.delete(source);
   };
+}
+
+/** Asks the leases, and so the clock: right in the first statement after a freeze, and `false` while one is uncertain. */
+function isLeading(method: string): boolean {
+  for (const { leases, isSpread } of sources) {
+    if (isSpread) throw spreadError(method);
+    for (const lease of leases) if (lease.state === 'held') return true;
+  }
+  return false;
 }
 
 /**
@@ -29,8 +40,7 @@ export function LeaderOnly(): MethodDecorator {
     if (typeof method !== 'function')
       throw new OptionError('@LeaderOnly()', String(key), 'is not a method', 'put it on a method');
     const guarded = function (this: unknown, ...values: unknown[]): unknown {
-      if (isSpread) throw spreadError(String(key));
-      return leading.size > 0 ? Reflect.apply(method, this, values) : undefined;
+      return isLeading(String(key)) ? Reflect.apply(method, this, values) : undefined;
     };
     keepMetadata(method, guarded);
     descriptor.value = guarded as never;

@@ -2,13 +2,14 @@ import type { DynamicModule, OnApplicationBootstrap, OnApplicationShutdown } fro
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { requireObject } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
+import type { Lease } from '../../leases/index.js';
 import {
   type JobStore,
   type JobWork,
   Schedule,
   type ScheduleOptions,
 } from '../../schedule/index.js';
-import { noteLeading, noteSpread } from './leader-only.js';
+import { provideLeadership } from './leader-only.js';
 import { type JobMetadata, jobMetadata } from './singleton-cron.js';
 
 export interface TenureModuleOptions extends ScheduleOptions {
@@ -51,27 +52,55 @@ class JobExplorer implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationBootstrap(): void {
-    for (const { instance, name } of this.#discovery.getProviders())
-      if (typeof instance === 'object' && instance !== null) this.#explore(instance, String(name));
+    for (const wrapper of this.#discovery.getControllers()) this.#refuse(wrapper);
+    const seen = new Set<object>();
+    for (const wrapper of this.#discovery.getProviders()) {
+      // Another name of a provider is no other provider.
+      if (wrapper.isAlias || seen.has(Object(wrapper.instance))) continue;
+      if (!wrapper.isDependencyTreeStatic()) this.#refuse(wrapper);
+      else if (typeof wrapper.instance === 'object' && wrapper.instance !== null)
+        this.#explore(wrapper.instance);
+      seen.add(Object(wrapper.instance));
+    }
     this.#schedule.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.#schedule.close();
+    withdrawals.get(this.#schedule)?.();
     await this.#options.store.close();
   }
 
-  #explore(instance: object, provider: string): void {
-    const prototype: object | null = Object.getPrototypeOf(instance);
-    if (prototype === null) return;
-    for (const method of this.#scanner.getAllMethodNames(prototype)) {
-      const work: unknown = Reflect.get(instance, method);
-      if (typeof work !== 'function') continue;
-      const job = this.#reflector.get<JobMetadata | undefined>(jobMetadata, work);
-      if (job === undefined) continue;
+  #explore(instance: object): void {
+    const { name: provider } = instance.constructor;
+    for (const { method, job } of this.#jobsOf(Object.getPrototypeOf(instance))) {
       const { name = `${provider}.${method}`, ...options } = job.options;
-      this.#schedule.job(name, { ...options, cron: job.cron }, work.bind(instance) as JobWork);
+      const work = Reflect.get(instance, method).bind(instance) as JobWork;
+      this.#schedule.job(name, { ...options, cron: job.cron }, work);
     }
+  }
+
+  /** Nobody has an instance of it when a tick is due. */
+  #refuse({ metatype }: { readonly metatype: unknown }): void {
+    if (typeof metatype !== 'function') return;
+    const [found] = this.#jobsOf(metatype.prototype);
+    if (found === undefined) return;
+    throw new OptionError(
+      '@SingletonCron()',
+      `${metatype.name}.${found.method}`,
+      'is in a controller, or in a provider that is made for each request',
+      'put it in a provider of the default scope',
+    );
+  }
+
+  #jobsOf(prototype: object | null): { readonly method: string; readonly job: JobMetadata }[] {
+    if (prototype === null) return [];
+    return this.#scanner.getAllMethodNames(prototype).flatMap((method) => {
+      const work: unknown = Reflect.get(prototype, method);
+      if (typeof work !== 'function') return [];
+      const job = this.#reflector.get<JobMetadata | undefined>(jobMetadata, work);
+      return job === undefined ? [] : [{ method, job }];
+    });
   }
 }
 
@@ -127,17 +156,18 @@ function dynamicModule(
   };
 }
 
+/** What ends with the schedule of an application. */
+const withdrawals = new WeakMap<Schedule, () => void>();
+
 function scheduleOf(options: TenureModuleOptions): Schedule {
   const { store, ...rest } = requireObject('options', options, 'return { store }');
   if (store === undefined)
     throw new OptionError('store', store, 'is missing', 'pass postgresJobs(url), or another');
   const schedule = new Schedule(store, rest);
-  if (rest.spread === true) noteSpread();
-  const ends = new Map<object, () => void>();
-  schedule.events.on('leading', ({ lease }) => ends.set(lease, noteLeading()));
-  schedule.events.on('stoppedLeading', ({ lease }) => {
-    ends.get(lease)?.();
-    ends.delete(lease);
-  });
+  const leases = new Set<Lease>();
+  schedule.events.on('leading', ({ lease }) => leases.add(lease));
+  schedule.events.on('stoppedLeading', ({ lease }) => leases.delete(lease));
+  const isSpread = rest.spread === true;
+  withdrawals.set(schedule, provideLeadership({ leases, isSpread }));
   return schedule;
 }

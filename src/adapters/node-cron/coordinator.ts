@@ -1,15 +1,17 @@
 import { validateName } from '../../coordinators/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { OptionError, StaleTermError } from '../../errors/index.js';
-import type { Lease } from '../../leases/index.js';
-import { Leases, type LeasesOptions } from '../../leases/index.js';
+import { ClosedError, isTransient, OptionError, StaleTermError } from '../../errors/index.js';
+import { onAbort } from '../../events/index.js';
+import { type Lease, Leases, type LeasesOptions } from '../../leases/index.js';
 import {
+  type JobChange,
   type JobStore,
   type JobView,
   type RunRecord,
   requireJobStore,
   tickRunId,
   validateJobName,
+  type WriteResult,
 } from '../../schedule/index.js';
 
 export interface NodeCronOptions extends LeasesOptions {
@@ -28,7 +30,9 @@ export interface NodeCronCoordinator extends AsyncDisposable {
    * the task writes to, and its `signal` to whatever it awaits.
    */
   leaseOf(task: string): Lease | undefined;
-  /** Gives back what is held. The store is left open. Never rejects; safe to call twice. */
+  /**
+   * Waits for the runs that are under way: stop the tasks before. The store is left open. Never rejects; safe to call twice.
+   */
   close(): Promise<void>;
 }
 
@@ -58,6 +62,8 @@ export function nodeCronCoordinator(
 interface Running {
   readonly lease: Lease;
   readonly run: RunRecord;
+  /** It runs no more. */
+  readonly end: () => void;
 }
 
 class Coordinator implements NodeCronCoordinator {
@@ -66,6 +72,7 @@ class Coordinator implements NodeCronCoordinator {
   readonly #name: string;
   readonly #keepRuns: number;
   readonly #running = new Map<string, Running>();
+  readonly #endings = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -83,34 +90,46 @@ class Coordinator implements NodeCronCoordinator {
   }
 
   async shouldRun(key: string): Promise<boolean> {
+    if (this.#closing !== undefined) throw new ClosedError('this coordinator of node-cron');
     const { task, tickMs } = parse(key);
     const lease = await this.#leases.acquire(`${this.#name}/${task}`);
     if (lease === undefined) return false;
+    let run: RunRecord | undefined;
     try {
-      const run = await this.#begin(lease, task, tickMs);
-      if (run !== undefined) {
-        this.#running.set(key, { lease, run });
-        return true;
-      }
+      run = await this.#begin(lease, task, tickMs);
+      // What was written while the lease was lost is for whoever has it now to abandon.
+      if (run !== undefined) lease.assertHeld();
     } catch (error) {
       await lease.release();
       throw error;
     }
-    await lease.release();
-    return false;
+    if (run === undefined) {
+      await lease.release();
+      return false;
+    }
+    const ended = new Promise<void>((end) => {
+      this.#running.set(key, { lease, run, end });
+      // Nobody waits for a task whose lease has ended: it keeps nothing from anybody.
+      onAbort(lease.signal, end);
+      if (lease.signal.aborted) end();
+    });
+    this.#endings.add(ended);
+    void ended.then(() => this.#endings.delete(ended));
+    return true;
   }
 
   async onComplete(key: string): Promise<void> {
     const running = this.#running.get(key);
     if (running === undefined) return;
     this.#running.delete(key);
-    const { lease, run } = running;
+    const { lease, run, end } = running;
     try {
       const { nowMs } = await this.#store.look([run.job], this.#call);
       const ended: RunRecord = { ...run, state: 'succeeded', endedAtMs: nowMs };
       await this.#store.write(lease, { job: run.job, runs: [ended] }, this.#call);
     } finally {
       await lease.release();
+      end();
     }
   }
 
@@ -120,8 +139,14 @@ class Coordinator implements NodeCronCoordinator {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#leases.close();
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    // A lease that were given back before would let a successor begin beside a task that still runs.
+    await Promise.all(this.#endings);
+    await this.#leases.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -139,21 +164,40 @@ class Coordinator implements NodeCronCoordinator {
       const remedy = 'give this task, or that job, another name';
       throw new OptionError('name', task, `is a job of the election "${claim?.election}"`, remedy);
     }
+    const { view } = claim;
+    // A replica whose clock is behind asks late; what it asks for may have been pruned by now.
+    if (view.latest !== undefined && view.latest.tickMs > tickMs) return undefined;
     const { nowMs } = await this.#store.look([task], this.#call);
     const run = begun(lease, task, tickMs, nowMs);
-    const result = await this.#store.write(
-      lease,
-      {
-        job: task,
-        begin: run,
-        runs: abandoned(claim.view, lease, nowMs),
-        keepRuns: this.#keepRuns,
-      },
-      this.#call,
-    );
-    if (result.outcome === 'refused')
-      throw new StaleTermError(lease.name, lease.term, result.installedTerm);
-    return result.outcome === 'written' ? run : undefined;
+    const change: JobChange = {
+      ...{ job: task, begin: run, runs: abandoned(view, lease, nowMs) },
+      keepRuns: this.#keepRuns,
+    };
+    const result = await this.#writeTwice(lease, change);
+    switch (result.outcome) {
+      case 'refused':
+        throw new StaleTermError(lease.name, lease.term, result.installedTerm);
+      case 'written':
+        return run;
+      case 'exists':
+        // From the first of two writes, whose answer was lost: no other run was begun under this term.
+        return result.run.term === lease.term && result.run.holderId === lease.holder.id
+          ? result.run
+          : undefined;
+      case 'paused':
+        return undefined;
+    }
+  }
+
+  /** Repeated once if no answer came: a run is begun once, however often that is asked for. */
+  async #writeTwice(lease: Lease, change: JobChange): Promise<WriteResult> {
+    try {
+      return await this.#store.write(lease, change, this.#call);
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      lease.assertHeld();
+      return await this.#store.write(lease, change, this.#call);
+    }
   }
 
   get #call(): { readonly timeoutMs: number } {
