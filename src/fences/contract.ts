@@ -1,4 +1,5 @@
 import type { Holder } from '../coordinators/index.js';
+import type { LossAtStore } from '../leases/index.js';
 
 /**
  * What a write carries to the resource: the name it protects, the term it was granted, and who holds it.
@@ -8,8 +9,13 @@ export interface FencingToken {
   readonly name: string;
   readonly term: number;
   readonly holder: Holder;
-  /** The fence has refused the token: a lease ends at once, and remembers the term that was in the way. */
-  supersede?(installedTerm: number): void;
+  /**
+   * The fence has refused the token: a lease ends at once, and remembers the term that was in the way.
+   *
+   * @param installedTerm `undefined`: the lease itself does not stand, of which a fence beside the leases can tell.
+   * @param reason why the lease ends. Default `superseded`.
+   */
+  supersede?(installedTerm?: number, reason?: LossAtStore): void;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { StaleTermError } from '../errors/index.js';
+import { type EndReason, LeaseEndedError } from '../leases/index.js';
 import type { Candidate, InstalledTerm } from './rule.js';
 
 /**
@@ -14,4 +15,16 @@ export function refusalOf(
   const installedTerm = installed?.term ?? term;
   token.supersede?.(installedTerm);
   return new StaleTermError(name, term, installedTerm);
+}
+
+/**
+ * The refusal of a token whose lease does not stand, to be thrown. As with {@link refusalOf}, a live lease has ended.
+ *
+ * @param reason as the store has it, by its own clock.
+ */
+export function endedOf({ name, term, token }: Candidate, reason: EndReason): LeaseEndedError {
+  const isRevoked = reason === 'revoked';
+  // What has expired there is not yet over by the clock here: it is gone all the same.
+  token.supersede?.(undefined, isRevoked || reason === 'superseded' ? reason : 'vanished');
+  return new LeaseEndedError(name, term, reason);
 }

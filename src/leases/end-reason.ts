@@ -21,6 +21,9 @@ export type EndReason =
   | 'released'
   | 'shutdown';
 
+/** What a store says of a lease that is not its holder's any more. */
+export type LossAtStore = Extract<EndReason, 'superseded' | 'vanished' | 'revoked'>;
+
 /** Each reason in words, to follow "because". */
 export const explanations: Record<EndReason, string> = {
   expired: 'its deadline passed without a renewal; the process was frozen or too busy',

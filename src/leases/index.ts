@@ -1,5 +1,5 @@
 export type { AcquireOutcome } from './acquisition.js';
-export type { EndReason } from './end-reason.js';
+export type { EndReason, LossAtStore } from './end-reason.js';
 export type { Enrollment, EnrollOptions } from './enrollment.js';
 export type { Lease } from './lease.js';
 export { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';

@@ -1,7 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { type Holder, validateMetadata } from '../coordinators/index.js';
 import type { Instant, Runtime, Timer } from '../time/index.js';
-import { type EndReason, type OwnEndReason, validateOwnEndReason } from './end-reason.js';
+import {
+  type EndReason,
+  type LossAtStore,
+  type OwnEndReason,
+  validateOwnEndReason,
+} from './end-reason.js';
 import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 import { follow, type LedLife } from './led-life.js';
 import {
@@ -183,11 +188,12 @@ export class Lease implements AsyncDisposable {
    * lease calls this itself.
    *
    * @param installedTerm the term that was in the way, where it is known: see {@link installedTerm}.
+   * @param reason what the store says, if the witness has looked there. Default `superseded`.
    */
-  supersede(installedTerm?: number): void {
+  supersede(installedTerm?: number, reason: LossAtStore = 'superseded'): void {
     // Before anybody hears of the end: who then asks for the next lease is to know how high.
     if (isAlive(this.#look())) this.#installedTerm = installedTerm;
-    this.apply({ type: 'not-yours', reason: 'superseded' });
+    this.apply({ type: 'not-yours', reason });
   }
 
   /**

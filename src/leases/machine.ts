@@ -1,5 +1,5 @@
 import { elapsedMs, type Instant, isBefore, wallStepMs } from '../time/index.js';
-import type { EndReason } from './end-reason.js';
+import type { EndReason, LossAtStore } from './end-reason.js';
 
 /**
  * The life of one lease, as a pure function: state, event and time in, next state out.
@@ -42,7 +42,7 @@ export type LeaseEvent =
   | { readonly type: 'deadline-passed' }
   | { readonly type: 'max-hold-passed' }
   /** The store or a fence said that the lease is somebody else's, gone, or ended by an operator. Final. */
-  | { readonly type: 'not-yours'; readonly reason: 'superseded' | 'vanished' | 'revoked' }
+  | { readonly type: 'not-yours'; readonly reason: LossAtStore }
   /** Ended from this side while work may still be running. */
   | { readonly type: 'ended'; readonly reason: 'revoked' | 'stalled' | 'max-hold' | 'shutdown' }
   /** Given back after the work stopped. */

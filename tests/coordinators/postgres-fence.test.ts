@@ -62,6 +62,14 @@ describe('a fence beside the leases in one database', () => {
     await refusedAs(token, 'expired');
   });
 
+  it('ends the lease that it refuses, whatever the clock here says', async () => {
+    const token = { name: newName(), term: 7, holder: ann };
+    const told: unknown[] = [];
+    const lease = { ...token, supersede: (...how: unknown[]) => told.push(how) };
+    await refusedAs(lease, 'vanished');
+    expect(told).toEqual([[undefined, 'vanished']]);
+  });
+
   it('refuses a lease that was released, taken over or revoked', async () => {
     const one = fixture.speaker();
     const [released, taken, revoked] = [newName(), newName(), newName()];

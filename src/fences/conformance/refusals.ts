@@ -4,8 +4,8 @@ import { assertStale, checked, freshName, tokenOf } from './scenario.js';
 import type { BatchFenceCase } from './subject.js';
 
 /** A token that writes down what it is told. */
-function listeningToken(name: string, term: number): FencingToken & { readonly told: number[] } {
-  const told: number[] = [];
+function listeningToken(name: string, term: number): FencingToken & { readonly told: unknown[] } {
+  const told: unknown[] = [];
   return { ...tokenOf(name, term), told, supersede: (installedTerm) => told.push(installedTerm) };
 }
 

@@ -1,8 +1,8 @@
 import { leaderOf, viewOf } from '../../coordinators/etcd/index.js';
 import { isTerm } from '../../coordinators/index.js';
 import type { EtcdCompare, EtcdKeyValue } from '../../drivers/etcd/index.js';
-import { OptionError, RecordCorruptError } from '../../errors/index.js';
-import { LeaseEndedError } from '../../leases/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
+import { endedOf } from '../refusal.js';
 import type { Candidate, InstalledTerm } from '../rule.js';
 
 export function installedText({ term, holderDigest }: InstalledTerm): string {
@@ -25,24 +25,18 @@ export function parseInstalled(name: string, found: EtcdKeyValue): InstalledTerm
  * gets before it, so that its being unchanged is all there is to ask.
  *
  * @param queue the keys of all who lead or wait.
- * @throws {LeaseEndedError} if it does not stand. @throws {OptionError} if the token has no holder that could be compared.
+ * @throws {LeaseEndedError} if it does not stand.
  */
-export function leaseCondition(
-  { name, term, token }: Candidate,
-  queue: readonly EtcdKeyValue[],
-): EtcdCompare {
-  const wire: unknown = token.holder.wire;
-  if (typeof wire !== 'string' || wire === '') {
-    throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
-  }
+export function leaseCondition(candidate: Candidate, queue: readonly EtcdKeyValue[]): EtcdCompare {
+  const { name, term, holderDigest } = candidate;
   const leader = leaderOf(viewOf(name, { queue }));
-  if (leader === undefined) throw new LeaseEndedError(name, term, 'vanished');
+  if (leader === undefined) throw endedOf(candidate, 'vanished');
   const { kv, value } = leader;
   const isOurs =
     value?.state === 'leads' &&
-    value.holder.wire === wire &&
+    value.holder.digest === holderDigest &&
     kv.createRevision + value.offset === term;
-  if (!isOurs) throw new LeaseEndedError(name, term, 'superseded');
-  if (value.revocation !== undefined) throw new LeaseEndedError(name, term, 'revoked');
+  if (!isOurs) throw endedOf(candidate, 'superseded');
+  if (value.revocation !== undefined) throw endedOf(candidate, 'revoked');
   return { range: { key: kv.key }, mod: kv.modRevision };
 }

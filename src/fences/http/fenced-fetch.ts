@@ -1,6 +1,8 @@
+import { isCredibleTerm } from '../../coordinators/index.js';
 import { requireMethods } from '../../errors/checks.js';
 import { OptionError, StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
+import { realRuntime } from '../../time/index.js';
 import type { FencingToken } from '../contract.js';
 import { headersOf } from './headers.js';
 import { followedBy, JoinedSignal } from './joined-signal.js';
@@ -31,7 +33,8 @@ export type FencedFetch = (
  * returned, so that the headers reach nobody but the service you named (with `redirect: 'error'` it is an
  * `OutcomeUnknownError`).
  *
- * @param lease asked before each request; a refusal by the service's fence ends it as `superseded`.
+ * @param lease asked before each request; a refusal by the service's fence ends it as `superseded`. The term that the service
+ * names is kept as its `installedTerm` only if some store can have granted it.
  * @param fetch what sends the requests; it is called with a `Request` and its signal. Default the global one.
  * @returns a function that rejects with
  * {@link LeaseNotHeldError}, with nothing sent, unless the lease is held;
@@ -71,7 +74,8 @@ export function fencedFetch(
     }
     if (installedTerm === undefined) return followedBy(response, joined);
     joined.leave();
-    lease.supersede?.(installedTerm);
+    // A service is not trusted as a store is: who acquires `above` its word must not go above any number.
+    lease.supersede?.(isCredibleTerm(installedTerm, realRuntime.now()) ? installedTerm : undefined);
     throw new StaleTermError(lease.name, lease.term, installedTerm);
   };
 }

@@ -7,8 +7,8 @@ import {
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
 import { OptionError, RecordCorruptError } from '../../errors/index.js';
-import { type EndReason, LeaseEndedError } from '../../leases/index.js';
-import { refusalOf } from '../refusal.js';
+import type { EndReason } from '../../leases/index.js';
+import { endedOf, refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
@@ -99,7 +99,7 @@ export class TermGuard {
     const values = [leases.namespace, name, term, holderDigest];
     const { rows } = await ask<{ reason: EndReason | null }>(client, own, text, values);
     const reason = rows[0]?.reason ?? undefined;
-    if (reason !== undefined) throw new LeaseEndedError(name, term, reason);
+    if (reason !== undefined) throw endedOf(candidate, reason);
   }
 
   /** What is committed for a name (or written by this very transaction). Waits for nobody. */

@@ -1,6 +1,7 @@
 import type { RedisKeys } from '../../coordinators/redis/index.js';
 import type { ScriptCall } from '../../drivers/redis/index.js';
 import { OptionError } from '../../errors/index.js';
+import type { FencingToken } from '../contract.js';
 import type { Candidate } from '../rule.js';
 import type { RedisBatch } from './batch.js';
 import { writeCommands } from './commands.js';
@@ -52,9 +53,23 @@ export function batchCall(keys: FenceKeys, call: BatchCall): ScriptCall {
   };
 }
 
-/** The lease names its holder whole. */
+/** The lease names its holder whole, and no script can make the digest of it. */
 function wireOf({ token }: Candidate): string {
-  const wire: unknown = token.holder.wire;
+  const wire = wireIn(token);
   if (typeof wire === 'string' && wire !== '') return wire;
-  throw new OptionError('token.holder', 'hidden', 'is not a Holder', 'pass the lease itself');
+  throw new OptionError(
+    'token.holder',
+    'hidden',
+    'tells its digest alone, as of a token that came with a request; a Redis fence with `leases` looks for the whole holder in the lease',
+    'pass the lease itself, or make the fence for such tokens without `leases`',
+  );
+}
+
+function wireIn({ holder }: FencingToken): unknown {
+  try {
+    return holder.wire;
+  } catch {
+    // The holder of such a token refuses to be asked for it.
+    return undefined;
+  }
 }

@@ -14,10 +14,10 @@ import {
   StoreRefusedError,
 } from '../../errors/index.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
-import { type EndReason, LeaseEndedError } from '../../leases/index.js';
+import type { EndReason } from '../../leases/index.js';
 import { runBatches } from '../batch.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
-import { refusalOf } from '../refusal.js';
+import { endedOf, refusalOf } from '../refusal.js';
 import {
   type Candidate,
   type Effect,
@@ -190,7 +190,7 @@ class FenceInRedis implements RedisFence {
     batch: RedisBatch | undefined,
   ): Promise<boolean> {
     this.#session.throwIfClosed();
-    const { name, term } = candidate;
+    const { name } = candidate;
     const { effectLifeMs, timeoutMs } = this.#options;
     const leases = this.#leases;
     // A claim says that its owner begins, and reads what there is now.
@@ -214,7 +214,7 @@ class FenceInRedis implements RedisFence {
       case 'stale':
         throw refusalOf(candidate, { term: Number(detail), holderDigest: '' });
       case 'ended':
-        throw new LeaseEndedError(name, term, detail as EndReason);
+        throw endedOf(candidate, detail as EndReason);
       case 'lost':
         throw new StoreRefusedError(
           lostCode,

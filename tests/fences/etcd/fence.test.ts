@@ -196,6 +196,22 @@ describe('the etcd fence beside the leases in one cluster', { timeout: 30_000 },
     await coordinator.revoke('revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
     await refusedAs(write(), 'revoked', 'revoked');
   });
+
+  it('ends the lease that it refuses, at once and for the same reason', async () => {
+    const { coordinator, fence, lease } = await acquired('held-revoked');
+    const { signal } = lease;
+    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
+    await expect(fence.claim(lease)).rejects.toBeInstanceOf(LeaseEndedError);
+    expect([lease.state, lease.endReason]).toEqual(['lost', 'revoked']);
+    expect(signal.reason).toMatchObject({ reason: 'revoked' });
+  });
+
+  it('takes a token that tells the digest of its holder alone, if the lease is its own', async () => {
+    const { fence, token } = await acquired('distant');
+    const withDigest = (digest: string) => ({ ...token, holder: untyped({ digest }) });
+    await fence.claim(withDigest(token.holder.digest));
+    await expect(fence.claim(withDigest('0'.repeat(32)))).rejects.toThrow();
+  });
 });
 
 describe('the options of an etcd fence', () => {

@@ -122,6 +122,19 @@ describe('fencedFetch', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
+  it('keeps no term of a service that no store can have granted', async () => {
+    const { term } = lease;
+    const installedTerm = 8_639_999_999_999_999;
+    const url = await serve((_, response) => {
+      response
+        .writeHead(409, { 'content-type': 'application/problem+json' })
+        .end(JSON.stringify({ type: 'urn:tenure:fencing:stale-term', term, installedTerm }));
+    });
+    const sent = fencedFetch(lease)(url, { method: 'POST' });
+    await expect(sent).rejects.toMatchObject({ code: 'TENURE_STALE_TERM', installedTerm });
+    expect([lease.endReason, lease.installedTerm]).toEqual(['superseded', undefined]);
+  });
+
   it.each([
     ['is plain JSON', 'application/json', {}],
     ['is of another type', 'application/problem+json', { type: 'urn:other' }],

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OptionError } from '../../../src/errors/index.js';
 import { Leases } from '../../../src/index.js';
 import { LeaseEndedError } from '../../../src/leases/index.js';
 import { type RedisFence, redisCoordinator, redisFence } from '../../../src/redis.js';
@@ -84,6 +85,35 @@ describe('the Redis fence beside the leases on one server', () => {
     const act = { by: 'ops', reason: 'test' };
     await coordinator.revoke('revoked', act, { timeoutMs: 5_000 });
     await refusedAs(write(), 'revoked', 'revoked');
+  });
+
+  it('ends the lease that it refuses, at once and for the same reason', async () => {
+    const held = await acquired('held-revoked');
+    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
+    const gone = await acquired('held-gone');
+    await onServer(async (redis) => await redis.del(await redis.keys('*:lease:held-gone')));
+    for (const [{ lease }, reason] of [
+      [held, 'revoked'],
+      [gone, 'vanished'],
+    ] as const) {
+      const { signal } = lease;
+      await expect(fence.transaction(lease, async () => {})).rejects.toMatchObject({ reason });
+      expect([lease.state, lease.endReason, lease.installedTerm]).toEqual([
+        'lost',
+        reason,
+        undefined,
+      ]);
+      expect(signal.reason).toMatchObject({ reason });
+    }
+  });
+
+  it('says what it needs of a token that tells the digest of its holder alone', async () => {
+    const { token } = await acquired('distant');
+    const distant = { ...token, holder: { digest: token.holder.digest } as never };
+    const write = fence.transaction(distant, async (batch) => batch.command('INCR', 'distant'));
+    await expect(write).rejects.toBeInstanceOf(OptionError);
+    await expect(write).rejects.toThrow(/without `leases`/);
+    expect(await onServer((redis) => redis.get('distant'))).toBeNull();
   });
 
   it('refuses a claim without a lease, and installs nothing for it', async () => {
