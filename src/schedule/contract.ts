@@ -27,12 +27,13 @@ export interface JobStore {
    * Installs the token in the rows of these jobs, makes the rows that are missing (every tick up to now counts as
    * considered, by the store's clock), and answers what stands there afterwards, all in one step per job.
    *
-   * A job whose row belongs to another election is left alone, unless that is the one named in `adoptFrom`.
+   * A job whose row belongs to another election is left alone, unless it still has the leader that `adoptFrom` names: whoever
+   * was elected there since, and has claimed it, keeps it.
    */
   claim(
     token: FencingToken,
     definitions: readonly JobDefinition[],
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]>;
 
@@ -58,6 +59,12 @@ export interface JobStore {
   close(): Promise<void>;
 }
 
+/** Whose a job was: the election, and the term that is installed in its row. */
+export interface Adoption {
+  readonly election: string;
+  readonly term: number;
+}
+
 export interface RunsOptions {
   /** 1 to 1,000. */
   readonly limit: number;
@@ -70,7 +77,7 @@ export type ClaimResult =
   /** A higher term is installed, or an equal one of another holder. */
   | { readonly outcome: 'refused'; readonly installedTerm: number }
   /** Another election's leader runs this job. */
-  | { readonly outcome: 'elsewhere'; readonly election: string };
+  | ({ readonly outcome: 'elsewhere' } & Adoption);
 
 export interface JobsView {
   /** The store's clock when it looked. */

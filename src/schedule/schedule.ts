@@ -21,8 +21,9 @@ export interface ScheduleOptions extends LeasesOptions {
   readonly name?: string;
   /**
    * `true`: each job has an election of its own, `<name>/<job>`, so that the jobs of a fleet share its machines. Default
-   * `false`: one leader runs all. Changing it is safe: a job goes to the other kind of leader once nobody leads in its
-   * old election.
+   * `false`: one leader runs all. It, and \`name\`, may change while replicas run: a job goes over once nobody leads in its old
+   * election. But a fence knows a leader by the name of its lease, which changes too: if the work writes through one, stop
+   * all replicas first.
    */
   readonly spread?: boolean;
   /** How often the leader looks for pauses, requests and cancellations. 50 to 60,000; default 1,000. */

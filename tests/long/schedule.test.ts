@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { ensureBuilt } from '../../scripts/bootstrap.mjs';
-import { selectedStores } from '../../scripts/stores.mjs';
 import type { Verdict } from '../schedule/processes/ledger.js';
 import {
-  storeNames as allStoreNames,
   noViolations,
   type ProcessesReport,
   runProcesses,
   type StoreName,
+  storeNames,
   violationsOf,
 } from '../schedule/processes/run.js';
 
@@ -20,8 +19,6 @@ const tickCount = Number(process.env.TENURE_LONG_TICKS ?? 1_000);
 const seed = Number(process.env.TENURE_LONG_SEED ?? randomInt(2 ** 31));
 const jobCount = 10;
 const limitMs = 600_000;
-const keys = { PostgreSQL: 'postgres', SQLite: 'sqlite', Redis: 'redis' } as const;
-const storeNames = allStoreNames.filter((name) => selectedStores().includes(keys[name]));
 
 // Replicas import the package by its name, so what runs is what was built.
 beforeAll(() => ensureBuilt());

@@ -99,6 +99,27 @@ describe('a run whose begin got no answer', () => {
   });
 });
 
+it('a leader of many jobs claims them a few at a time', async () => {
+  const a = fixture.replica('a');
+  const counts: number[] = [];
+  const store = wrapped(a.store, {
+    claim: async (token, definitions, adoptFrom, call) => {
+      counts.push(definitions.length);
+      return await a.store.claim(token, definitions, adoptFrom, call);
+    },
+  });
+  const schedule = new Schedule(store, { id: 'a', runtime: a.runtime, ttlMs });
+  const led: number[] = [];
+  schedule.events.on('leading', ({ jobs }) => led.push(jobs.length));
+  for (let number = 1; number <= 120; number++)
+    schedule.job(`job-${number}`, { cron: '@daily' }, () => {});
+  schedule.start();
+  await fixture.runtime.advance(1_000);
+  expect(counts).toEqual([50, 50, 20]);
+  expect(led).toEqual([120]);
+  await fixture.runtime.advanceUntil(schedule.close());
+});
+
 describe('what ends a leader', () => {
   it('ends all its works at once, if it is a successor in the row of any of its jobs', async () => {
     const a = fixture.replica('a');

@@ -117,17 +117,22 @@ export const claimCases: readonly JobStoreCase[] = [
   },
   {
     id: 'claims/elsewhere',
-    title: "another election's job is left alone, unless that election is named",
+    title: "another election's job is left alone, unless the leader it has is named",
     needs: [],
     run: async ({ store, other }) => {
       await claimed(store, tokenOf(5, 'schedule'));
       const before = await viewOf(store);
       const spread = tokenOf(3, 'schedule/settle');
-      const elsewhere = { outcome: 'elsewhere', election: 'schedule' };
+      const elsewhere = { outcome: 'elsewhere', election: 'schedule', term: 5 };
       assert.deepEqual(await claim(other, spread), elsewhere);
-      assert.deepEqual(await claim(other, spread, { adoptFrom: 'another' }), elsewhere);
+      const others = [
+        { election: 'another', term: 5 },
+        { election: 'schedule', term: 4 },
+      ];
+      for (const adoptFrom of others)
+        assert.deepEqual(await claim(other, spread, { adoptFrom }), elsewhere);
       assert.deepEqual(await viewOf(store), before);
-      const view = await claimed(other, spread, { adoptFrom: 'schedule' });
+      const view = await claimed(other, spread, { adoptFrom: { election: 'schedule', term: 5 } });
       assert.equal(view.record.election, 'schedule/settle');
       assert.equal(view.record.term, 3);
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Holder } from '../../coordinators/index.js';
 import type { FencingToken } from '../../fences/index.js';
-import type { ClaimResult, JobChange, JobStore, JobView } from '../contract.js';
+import type { Adoption, ClaimResult, JobChange, JobStore, JobView } from '../contract.js';
 import { type JobDefinition, type RunRecord, tickRunId } from '../records.js';
 
 export const call = { timeoutMs: 5_000 };
@@ -21,7 +21,7 @@ export function tokenOf(term: number, name = 'schedule'): FencingToken {
 export async function claim(
   store: JobStore,
   token: FencingToken,
-  options: { readonly definition?: JobDefinition; readonly adoptFrom?: string } = {},
+  options: { readonly definition?: JobDefinition; readonly adoptFrom?: Adoption } = {},
 ): Promise<ClaimResult> {
   const definitions = [options.definition ?? definition];
   const [result] = await store.claim(token, definitions, options.adoptFrom, call);

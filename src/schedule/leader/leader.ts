@@ -3,7 +3,7 @@ import { isTransient } from '../../errors/index.js';
 import { type Emitter, onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
-import type { ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
+import type { Adoption, ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
 import type { ScheduleEvents } from '../events.js';
 import type { JobWork } from '../work.js';
@@ -29,15 +29,26 @@ export interface JobLeaderOptions {
   readonly overdueAfterMs: number;
 }
 
+/** So many jobs are claimed with one request: it takes a few statements for each, and its time is limited. */
+const mostAtOnce = 50;
+
+/** Jobs of one leader elsewhere. */
+interface Elsewhere {
+  readonly from: Adoption;
+  readonly jobs: readonly OwnJob[];
+}
+
 /** Leads some jobs for one term: claims them, then begins what is due, until it is told to stop. */
 export class JobLeader {
   readonly #options: JobLeaderOptions;
   readonly #pen: Pen;
   readonly #clock = new ServerClock(1);
   readonly #led = new Map<string, LedJob>();
+  /** Jobs of which it was told that they are elsewhere. */
   readonly #told = new Set<string>();
   /** Aborts when the works are to stop: with `stopping`, or since something ended this leader. */
   readonly #ending = new AbortController();
+  readonly #failures = new Set<unknown>();
   #isTold = false;
   #wake: () => void = () => {};
 
@@ -63,19 +74,29 @@ export class JobLeader {
       await this.#begin();
       await this.#loop();
     } catch (error) {
-      if (!(error instanceof LeaseNotHeldError)) events.emit('leadershipFailed', { lease, error });
+      this.#tell(error);
       throw error;
     } finally {
       await this.#settled();
       leave();
+      for (const led of this.#led.values()) this.#tell(led.failure);
       if (this.#isTold) events.emit('stoppedLeading', { lease, jobs: [...this.#led.keys()] });
     }
+  }
+
+  /** Once each; not that a lease has ended, which others tell. */
+  #tell(failure: unknown): void {
+    const { lease, events } = this.#options;
+    if (failure === undefined || failure instanceof LeaseNotHeldError) return;
+    if (this.#failures.has(failure)) return;
+    this.#failures.add(failure);
+    events.emit('leadershipFailed', { lease, error: failure });
   }
 
   async #begin(): Promise<void> {
     const { lease, jobs, events } = this.#options;
     await this.#pen.persist(() => this.#look());
-    await this.#claim(jobs);
+    await this.#claimAll(jobs);
     this.#isTold = true;
     events.emit('leading', { lease, jobs: [...this.#led.keys()] });
   }
@@ -142,7 +163,7 @@ export class JobLeader {
   /** What others want, and whether jobs that were elsewhere can be led now. A store that gives no answer is asked again. */
   async #lookQuietly(): Promise<void> {
     const marks = new Map([...this.#led].map(([name, led]) => [name, led.mark]));
-    const { pollMs, events, jobs } = this.#options;
+    const { pollMs, events, jobs, lease } = this.#options;
     let view: JobsView;
     try {
       view = await this.#look();
@@ -153,11 +174,15 @@ export class JobLeader {
     }
     for (const one of view.jobs) {
       const { job } = one.record;
+      // A successor has it, of this election or of another one: nothing more is done under this term.
+      const { election, term } = one.record;
+      const isOurs = election === lease.name && term === lease.term;
       const mark = marks.get(job);
+      if (mark !== undefined && !isOurs) throw this.#pen.refused(term);
       if (mark !== undefined) this.#led.get(job)?.refresh(one, mark);
     }
     const others = jobs.filter(({ job }) => !this.#led.has(job.definition.job));
-    if (others.length > 0) await this.#claim(others);
+    await this.#claimAll(others);
   }
 
   async #look(): Promise<JobsView> {
@@ -169,24 +194,30 @@ export class JobLeader {
     return view;
   }
 
-  async #claim(jobs: readonly OwnJob[], adoptFrom?: string): Promise<void> {
+  async #claimAll(jobs: readonly OwnJob[]): Promise<void> {
+    for (let at = 0; at < jobs.length; at += mostAtOnce)
+      await this.#claim(jobs.slice(at, at + mostAtOnce));
+  }
+
+  async #claim(jobs: readonly OwnJob[], adoptFrom?: Adoption): Promise<void> {
     const { store, lease } = this.#options;
     const definitions = jobs.map(({ job }) => job.definition);
     const results = await this.#pen.persist((call) =>
       store.claim(lease, definitions, adoptFrom, call),
     );
-    const elsewhere = new Map<string, OwnJob[]>();
+    const elsewhere = new Map<string, Elsewhere>();
     for (const [index, result] of results.entries()) {
       const own = jobs[index] as OwnJob;
-      const election = this.#claimed(own, result);
-      if (election !== undefined && adoptFrom === undefined)
-        elsewhere.set(election, [...(elsewhere.get(election) ?? []), own]);
+      const from = this.#claimed(own, result);
+      if (from === undefined || adoptFrom !== undefined) continue;
+      const key = `${from.term} ${from.election}`;
+      elsewhere.set(key, { from, jobs: [...(elsewhere.get(key)?.jobs ?? []), own] });
     }
-    for (const [election, own] of elsewhere) await this.#adopt(election, own);
+    for (const { from, jobs: own } of elsewhere.values()) await this.#adopt(from, own);
   }
 
-  /** @returns the election that has the job, if it is another one. */
-  #claimed(own: OwnJob, result: ClaimResult): string | undefined {
+  /** @returns whose the job is, if it is another election's. */
+  #claimed(own: OwnJob, result: ClaimResult): Adoption | undefined {
     switch (result.outcome) {
       case 'claimed':
         this.#led.set(own.job.definition.job, this.#ledJob(own, result.view));
@@ -194,15 +225,16 @@ export class JobLeader {
       case 'refused':
         throw this.#pen.refused(result.installedTerm);
       case 'elsewhere':
-        return result.election;
+        return { election: result.election, term: result.term };
     }
   }
 
   /** The jobs of another election are taken over once nobody leads in it: its next leader is refused then. */
-  async #adopt(election: string, jobs: readonly OwnJob[]): Promise<void> {
+  async #adopt(from: Adoption, jobs: readonly OwnJob[]): Promise<void> {
     const { store, events } = this.#options;
+    const { election } = from;
     const [record] = await this.#pen.persist((call) => store.coordinator.read([election], call));
-    if (record === undefined) return this.#claim(jobs, election);
+    if (record === undefined) return this.#claim(jobs, from);
     for (const { job } of jobs) {
       const name = job.definition.job;
       if (this.#told.has(name)) continue;

@@ -264,12 +264,19 @@ export class LedJob {
       case 'cancelled':
         return this.#end(run, 'cancelled', outcome.detail, outcome.by);
       case 'interrupted':
-        return this.#putOff(run);
+        return this.#interrupted(run);
       case 'timed-out':
         return this.#failed(run, 'timed-out', 'it took too long', outcome.error);
       case 'threw':
         return this.#failed(run, 'failed', detailOf(outcome.error), outcome.error);
     }
+  }
+
+  /** Work that must not be begun twice is not: it may have done anything before it threw. */
+  async #interrupted(run: RunRecord): Promise<void> {
+    if (this.#options.job.resumeLimit > 0) return this.#putOff(run);
+    const detail = 'it was told to stop, and threw; what it has done is unknown';
+    return this.#end(run, 'abandoned', detail);
   }
 
   async #failed(run: RunRecord, state: RunState, detail: string, error: unknown): Promise<void> {
@@ -281,7 +288,10 @@ export class LedJob {
     const backoff = new Backoff(runtime, pauses);
     for (let count = 1; count < failureCount; count++) backoff.nextMs();
     const retryAtMs = Math.ceil(nowMs() + backoff.nextMs());
-    const waiting: RunRecord = { ...run, state: 'waiting', failureCount, retryAtMs, detail };
+    const waiting: RunRecord = {
+      ...{ ...run, state: 'waiting', failureCount, retryAtMs },
+      detail: shortened(detail),
+    };
     await this.#write({ job: this.name, runs: [waiting] });
     this.#opened(waiting);
     events.emit('runFailed', { run: waiting, error });
@@ -331,10 +341,15 @@ function skippedOf({ tickMs, skippedBeforeMs, skippedCount }: RunRecord): Skippe
   return { fromMs: tickMs, beforeMs: skippedBeforeMs ?? tickMs, count: skippedCount ?? 1 };
 }
 
+/** Of whatever was thrown: it need not be an error, nor have a text. */
 function detailOf(error: unknown): string {
-  if (error instanceof TenureError) return `${error.code}: ${error.message}`;
-  if (error instanceof Error) return error.message || error.name;
-  return String(error);
+  try {
+    if (error instanceof TenureError) return `${error.code}: ${error.message}`;
+    if (error instanceof Error) return String(error.message || error.name);
+    return String(error);
+  } catch {
+    return 'it threw something that has no text';
+  }
 }
 
 function shortened(detail: string): string {

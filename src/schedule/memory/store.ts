@@ -6,6 +6,7 @@ import type { FencingToken } from '../../fences/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
+  Adoption,
   ClaimResult,
   JobChange,
   JobStore,
@@ -72,7 +73,7 @@ class MemoryJobStore implements JobStore {
   async claim(
     token: FencingToken,
     definitions: readonly JobDefinition[],
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);
@@ -84,7 +85,7 @@ class MemoryJobStore implements JobStore {
   #claim(
     token: FencingToken,
     definition: JobDefinition,
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
   ): ClaimResult {
     const { jobs, nowMs } = this.#state;
     const stored = jobs.get(definition.job);

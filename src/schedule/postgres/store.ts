@@ -18,6 +18,7 @@ import type { FencingToken } from '../../fences/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
+  Adoption,
   ClaimResult,
   JobChange,
   JobStore,
@@ -114,7 +115,7 @@ class JobsInPostgres implements PostgresJobStore {
   async claim(
     token: FencingToken,
     definitions: readonly JobDefinition[],
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]> {
     // In one order, so that two who claim several do not wait for each other.
@@ -241,7 +242,7 @@ async function claimOne(
   rows: JobRows,
   token: FencingToken,
   definition: JobDefinition,
-  adoptFrom: string | undefined,
+  adoptFrom: Adoption | undefined,
 ): Promise<ClaimResult> {
   const { job } = definition;
   const stored = await rows.lock(job, true);

@@ -12,6 +12,7 @@ import { requireObject } from '../../errors/checks.js';
 import { RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type {
+  Adoption,
   ClaimResult,
   JobChange,
   JobStore,
@@ -103,7 +104,7 @@ class JobsInRedis implements RedisJobStore {
   async claim(
     token: FencingToken,
     definitions: readonly JobDefinition[],
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);

@@ -1,6 +1,6 @@
 import type { FencingToken } from '../../fences/index.js';
 import { judge } from '../../fences/rule.js';
-import type { ClaimResult, JobChange, WriteResult } from '../contract.js';
+import type { Adoption, ClaimResult, JobChange, WriteResult } from '../contract.js';
 import type { JobDefinition, JobPause, JobRecord, RunRecord } from '../records.js';
 import { type Change, pendingChange } from './changes.js';
 
@@ -17,7 +17,7 @@ export function decideClaim(
   stored: JobRecord | undefined,
   token: FencingToken,
   definition: JobDefinition,
-  adoptFrom: string | undefined,
+  adoptFrom: Adoption | undefined,
   nowMs: number,
 ): ClaimDecision {
   const installed = {
@@ -34,8 +34,8 @@ export function decideClaim(
   if (stored.election === token.name) {
     if (judge(stored, installed) === 'refuse')
       return { outcome: 'refused', installedTerm: stored.term };
-  } else if (stored.election !== adoptFrom) {
-    return { outcome: 'elsewhere', election: stored.election };
+  } else if (stored.election !== adoptFrom?.election || stored.term !== adoptFrom.term) {
+    return { outcome: 'elsewhere', election: stored.election, term: stored.term };
   }
   const { consideredToMs } = stored;
   const change = changeOf(stored, definition, nowMs);

@@ -10,6 +10,7 @@ import { requireObject } from '../../errors/checks.js';
 import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
+  Adoption,
   ClaimResult,
   JobChange,
   JobStore,
@@ -71,7 +72,7 @@ class SqliteJobStore implements JobStore {
   async claim(
     token: FencingToken,
     definitions: readonly JobDefinition[],
-    adoptFrom: string | undefined,
+    adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { selectedStores } from '../../../scripts/stores.mjs';
 import { Holder } from '../../../src/coordinators/index.js';
 import { postgresJobs } from '../../../src/postgres.js';
 import type { JobStore, RunRecord } from '../../../src/schedule/index.js';
@@ -14,8 +15,13 @@ import { freshPostgresDatabase } from '../../support/servers/index.js';
 import { createLedger, judge, type Verdict } from './ledger.js';
 import { openStore } from './stores.mjs';
 
-export const storeNames = ['PostgreSQL', 'SQLite', 'Redis'] as const;
-export type StoreName = (typeof storeNames)[number];
+const stores = { PostgreSQL: 'postgres', SQLite: 'sqlite', Redis: 'redis' } as const;
+export type StoreName = keyof typeof stores;
+
+/** Those that `TENURE_STORES` does not leave out. */
+export const storeNames = (Object.keys(stores) as StoreName[]).filter((name) =>
+  selectedStores().includes(stores[name]),
+);
 
 export interface ProcessesOptions {
   readonly storeName: StoreName;
