@@ -6,4 +6,4 @@ export { Holder, validateHolderId } from './holder.js';
 export { encodeName, groupOf, longestNameBytes, validateName } from './names.js';
 export * from './record.js';
 export { checkTimeout, validateMetadata } from './requests.js';
-export { highestTerm, isTerm, nextTerm, validateTerm } from './term.js';
+export { highestTerm, isCredibleTerm, isTerm, nextTerm, validateTerm } from './term.js';

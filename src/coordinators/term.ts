@@ -14,6 +14,24 @@ export function isTerm(value: unknown): value is number {
   );
 }
 
+/**
+ * How many terms a store may be ahead of the first millisecond of its clock, for each of them: ZooKeeper counts so, and no
+ * other store counts faster.
+ */
+export const mostTermsPerMs = 64;
+const yearMs = 365 * 24 * 60 * 60 * 1_000;
+
+/**
+ * Whether a store can have granted this term: what a resource tells of it, perhaps across a network, is a reason to ask for
+ * a higher one only then. Terms follow a clock, or the transactions of a store, which are fewer; a clock that is a year
+ * ahead is one that somebody would have noticed. What is believed leaves nearly all terms above it, whoever lies how often.
+ *
+ * @param now the wall clock of this process.
+ */
+export function isCredibleTerm(value: unknown, now: { readonly wallMs: number }): value is number {
+  return isTerm(value) && value < highestTerm && value <= (now.wallMs + yearMs) * mostTermsPerMs;
+}
+
 /** @throws {OptionError} unless `term` is an integer from 1 to {@link highestTerm}. */
 export function validateTerm(term: number, option = 'term'): number {
   if (isTerm(term)) return term;

@@ -1,7 +1,7 @@
-import { highestTerm, isTerm } from '../coordinators/index.js';
+import { isCredibleTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
 import { type Lease, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
-import { type Runtime, sleep } from '../time/index.js';
+import { type Instant, type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
 import type { CurrentTerm } from './current-term.js';
@@ -93,7 +93,7 @@ export class LeadLoop<T> {
 
   /** Tells how the work ended; `true` if nobody had told it to. */
   #report(term: LedTerm, outcome: WorkOutcome<T>): boolean {
-    const { announcer } = this.#context;
+    const { announcer, runtime } = this.#context;
     const { lease } = term;
     const reason = term.stopReason;
     const failed = reason === undefined;
@@ -101,7 +101,7 @@ export class LeadLoop<T> {
       announcer.tell('workFailed', { term: lease.term, error: outcome.error });
     if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
     const error = failed && outcome.how === 'threw' ? outcome.error : undefined;
-    this.#above = termToHeal(lease, error);
+    this.#above = termToHeal(lease, error, runtime.now());
     return failed;
   }
 
@@ -127,10 +127,9 @@ function followsFrom(error: unknown, reason: unknown): boolean {
  * A resource that has seen a higher term than a lease that was held: the store has lost its terms. A fence has told the
  * lease, which ended by that; of any other resource the error tells.
  */
-function termToHeal(lease: Lease, error: unknown): number | undefined {
+function termToHeal(lease: Lease, error: unknown, now: Instant): number | undefined {
   const { term } = lease;
   const isRefusal = error instanceof StaleTermError && error.term === term;
   const installedTerm = lease.installedTerm ?? (isRefusal ? error.installedTerm : undefined);
-  if (installedTerm === undefined || !isTerm(installedTerm)) return undefined;
-  return installedTerm > term && installedTerm < highestTerm ? installedTerm : undefined;
+  return isCredibleTerm(installedTerm, now) && installedTerm > term ? installedTerm : undefined;
 }

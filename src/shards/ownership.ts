@@ -1,3 +1,4 @@
+import { RecordCorruptError, StaleTermError } from '../errors/index.js';
 import type { Emitter } from '../events/index.js';
 import type { AcquireOutcome, EndReason, Lease } from '../leases/index.js';
 import { type Runtime, sleep } from '../time/index.js';
@@ -106,7 +107,7 @@ export class Ownership {
       grantedCount += granted.length;
     }
     if (refused.length > 0) {
-      // Not in one request: an absurd term, which leaves no higher one, fails the whole request.
+      // Not in one request: each goes above a term of its own.
       const granted = (await Promise.all(refused.map((shard) => this.#acquireAbove(shard)))).flat();
       this.#take(granted, options.passOn);
       grantedCount += granted.length;
@@ -135,7 +136,7 @@ export class Ownership {
     if (holding === undefined) return;
     const { shard } = holding;
     // A fence has refused it, which may be all that anybody will ever say of the term in the way.
-    if (lease.installedTerm !== undefined) this.#refusals.refused(shard, lease.installedTerm);
+    if (lease.installedTerm !== undefined) this.#countRefusal(shard, lease, lease.installedTerm);
     this.#context.emitter.emit('lost', { shard, term: lease.term, reason });
     this.#context.wake();
   }
@@ -188,9 +189,16 @@ export class Ownership {
    */
   #refused({ shard: { shard, lease }, installedTerm }: RefusedShard): void {
     // Else it was counted when the fence ended it.
-    if (lease.installedTerm === undefined) this.#refusals.refused(shard, installedTerm);
+    if (lease.installedTerm === undefined) this.#countRefusal(shard, lease, installedTerm);
     lease.supersede();
     void lease.release();
+  }
+
+  #countRefusal(shard: number, { name, term }: Lease, installedTerm: number): void {
+    if (this.#refusals.refused(shard, installedTerm)) return;
+    const why = `the resource of shard ${shard} refused term ${term} of "${name}" because of term ${installedTerm}, which no store grants: what is installed there is not a term. Correct it there; until then the shard is tried now and then.`;
+    const error = new RecordCorruptError(why, new StaleTermError(name, term, installedTerm));
+    this.#context.emitter.emit('error', { error, during: 'begin' });
   }
 
   #keep(holding: Holding): void {

@@ -1,4 +1,4 @@
-import { isTerm } from '../coordinators/index.js';
+import { isCredibleTerm } from '../coordinators/index.js';
 import { Backoff, elapsedMs, type Instant, type Runtime } from '../time/index.js';
 
 const firstPauseMs = 1_000;
@@ -26,17 +26,22 @@ export class Refusals {
     this.#runtime = runtime;
   }
 
-  /** The work on a fresh lease could not begin: this term is installed. */
-  refused(shard: number, installedTerm: number): void {
+  /**
+   * The work on a fresh lease could not begin: this term is installed. `false` if no store can have granted it: then nothing
+   * is asked for above it, and the shard is tried as it is.
+   */
+  refused(shard: number, installedTerm: number): boolean {
     const known = this.#byShard.get(shard);
     const refusal = known ?? {
       above: 0,
       backoff: new Backoff(this.#runtime, { firstMs: firstPauseMs, limitMs: longestPauseMs }),
       pause: undefined,
     };
-    if (isTerm(installedTerm)) refusal.above = Math.max(refusal.above, installedTerm);
+    const isCredible = isCredibleTerm(installedTerm, this.#runtime.now());
+    if (isCredible) refusal.above = Math.max(refusal.above, installedTerm);
     if (known === undefined) this.#byShard.set(shard, refusal);
     else this.failed(shard);
+    return isCredible;
   }
 
   /** An attempt to get beyond the refusal came to nothing. */

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { highestTerm } from '../../src/coordinators/index.js';
 import type { OwnedShard } from '../../src/shards/index.js';
 import { sleep } from '../../src/time/index.js';
 import { FleetFixture, type FleetProcess } from './fixture.js';
@@ -76,9 +75,10 @@ describe('a shard whose resource has seen a higher term', () => {
     expect(a.work.active.size).toBe(256);
   });
 
-  it('that leaves none above it is reported, and keeps no other shard waiting', async () => {
+  it('that no store can have granted is reported, raises no term, and keeps no other shard waiting', async () => {
+    const absurd = 8_639_999_999_999_999;
     const installed = new Map([
-      [3, highestTerm],
+      [3, absurd],
       [4, anHourAhead()],
     ]);
     const a = fenced(fleet.process('a'), installed);
@@ -88,7 +88,12 @@ describe('a shard whose resource has seen a higher term', () => {
     expect(a.events.termHealed).toHaveLength(1);
     expect(a.events.error.length).toBeGreaterThan(3);
     expect(a.events.error.length).toBeLessThan(30);
-    expect(a.events.error[0]).toMatchObject({ during: 'claim', error: { option: 'above' } });
+    expect(a.events.error[0]).toMatchObject({
+      during: 'begin',
+      error: { code: 'TENURE_RECORD_CORRUPT', message: expect.stringMatching(/8639999999999999/) },
+    });
+    const clock = fleet.runtime.now().wallMs;
+    expect(a.worker.owned.every(({ term }) => term < clock + 2 * hourMs)).toBe(true);
   });
 
   it('because somebody newer owns it is left to them, and no term is raised', async () => {

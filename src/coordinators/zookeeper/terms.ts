@@ -1,5 +1,6 @@
 import type { NodeContent, NodeOperation } from '../../drivers/zookeeper/index.js';
 import { RecordCorruptError } from '../../errors/index.js';
+import { mostTermsPerMs } from '../term.js';
 import { parseObject } from './state.js';
 
 /**
@@ -10,7 +11,7 @@ import { parseObject } from './state.js';
  * its namespaces are made later: their terms are higher than all before, as long as the old ensemble had no more
  * transactions than this in a millisecond, on average over the life of the namespace. That is more than any can.
  */
-const termsPerMs = 64;
+const termsPerMs = mostTermsPerMs;
 
 /** Of a transaction number, the upper half is the epoch of the leader, the lower half its counter. */
 const epochSize = 2 ** 32;
