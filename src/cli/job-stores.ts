@@ -14,7 +14,8 @@ export interface OpenJobStore {
   readonly store: JobStore;
 }
 
-const forms = `${sharedForms.postgres} or ${sharedForms.sqlite}`;
+const { postgres, sqlite, redis, sentinel, cluster } = sharedForms;
+const forms = `${postgres}, ${sqlite}, ${redis}, ${sentinel} or ${cluster}`;
 
 /**
  * Loads the store of jobs that the URL asks for, and no other. Connects nothing yet.
@@ -52,6 +53,12 @@ async function open(
       const options = schema === undefined ? { namespace } : { namespace, schema };
       const store = postgresJobs(withSchema(url, undefined), options);
       return { address: addressOf(url), store };
+    }
+    case 'redis':
+    case 'sentinel':
+    case 'cluster': {
+      const { redisJobs } = await import('../schedule/redis/index.js');
+      return { address: addressOf(url), store: redisJobs(url, { namespace }) };
     }
     default:
       throw new OptionError(

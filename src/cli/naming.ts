@@ -15,10 +15,14 @@ export async function naming<Opened>(
     if (!(error instanceof OptionError)) throw error;
     const place = places[error.option];
     if (place === undefined) throw error;
-    const said = error.message.slice(`${error.option} `.length, -`: ${error.remedy}`.length);
-    const problem = said.replace(/ \(got .*\)$/s, '');
-    throw new OptionError(place, 'hidden', problem, error.remedy);
+    throw new OptionError(place, 'hidden', problemOf(error), error.remedy);
   }
+}
+
+/** What is wrong with the option, without its name, its value and the remedy. */
+export function problemOf({ option, message, remedy }: OptionError): string {
+  const said = message.slice(`${option} `.length, -`: ${remedy}`.length);
+  return said.replace(/ \(got .*\)$/s, '');
 }
 
 /** The options of stores that a URL speaks of: as a whole, or by a parameter. */

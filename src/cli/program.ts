@@ -8,6 +8,7 @@ import { addObservers } from './observe/command.js';
 import { addOperators } from './operate/command.js';
 import { Parser } from './parser.js';
 import type { RunCommand } from './run.js';
+import { addSchedule } from './schedule/command.js';
 import { addSelftest } from './selftest/command.js';
 import { addConfig } from './settings/command.js';
 import { addRun } from './supervise/command.js';
@@ -44,6 +45,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   const wiring = { terminal, run };
   program.commandsGroup('Work:');
   addRun(program, terminal, run);
+  addSchedule(program, terminal, run);
   program.commandsGroup('Look:');
   addObservers(program, wiring);
   program.commandsGroup('Operate:');

@@ -20,7 +20,13 @@ const help = program.createHelp();
 const commands = help.visibleCommands(program).filter((command) => command.name() !== 'help');
 
 /** Those of the trials are told by their own help. */
-const onPage = commands.filter((command) => !['demo', 'selftest'].includes(command.name()));
+const onPage = commands
+  .filter((command) => !['demo', 'selftest'].includes(command.name()))
+  .flatMap((command) => [command, ...subcommandsOf(command)]);
+
+function subcommandsOf(command: Command): Command[] {
+  return help.visibleCommands(command).filter((one) => one.name() !== 'help');
+}
 
 function flagsOf(command: Command): string[] {
   return help.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
@@ -31,7 +37,7 @@ describe('the page about the command line', () => {
     expect(page).toMatch(new RegExp(`\`${name}\\b`));
   });
 
-  it.each(onPage.map((command) => [command.name(), command] as const))(
+  it.each(onPage.map((command) => [nameOf(command), command] as const))(
     'names every option of %s',
     (_name, command) => {
       const missing = flagsOf(command).filter((flag) => flag !== '--help' && !isNamed(flag));
@@ -55,6 +61,12 @@ describe('the page about the command line', () => {
     }
   });
 });
+
+/** `jobs list`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
+}
 
 function isNamed(flag: string): boolean {
   return new RegExp(`${flag}\\b`).test(page) || (flag === '--output' && page.includes('`-o '));

@@ -139,7 +139,7 @@ function addCancel(jobs: Command, wiring: Wiring): void {
     .option('-y, --yes', 'do not ask; needed without a terminal');
   addOrder(command, wiring, {
     examples: ['settle-payments --reason "wrong file"'],
-    statuses: '1 it ended otherwise, or there was none, 77 you said no',
+    statuses: '1 it ended otherwise, 77 you said no',
     act: async (session, order, flags, runId) => {
       if (runId !== undefined) checkRunId(runId);
       const { cancel } = await import('./acts.js');

@@ -33,7 +33,7 @@ function asRow(listing: JobListing): string[] {
     visible(cron),
     visible(timeZone),
     nextMs === undefined ? '-' : sayInstant(nextMs),
-    latest === undefined || latest === open ? '-' : sayState(latest),
+    latest === undefined || latest.id === open?.id ? '-' : sayState(latest),
     open === undefined ? '' : sayOpen(listing),
     visible(leaderId),
     String(term),

@@ -17,11 +17,23 @@ export function sayState({ state, retryAtMs, skippedCount }: RunRecord): string 
     : state;
 }
 
-/** Why it is as it is: the last failure, who asked for it or cancelled it. */
-export function sayDetail({ detail, by }: RunRecord): string {
-  const who = by === undefined ? '' : `by ${visible(by)}`;
-  if (detail === undefined) return who;
-  return who === '' ? visible(detail) : `${who}: ${visible(detail)}`;
+/** Why it is as it is: who asked for it and why, what its last failure was, who cancelled it. */
+export function sayDetail(run: RunRecord): string {
+  const { detail: raw = '', by, kind, state, failureCount } = run;
+  const detail = visible(raw);
+  if (state === 'cancelled' && by !== undefined)
+    return `by ${visible(by)}: ${reasonIn(detail, by)}`;
+  const what = state === 'succeeded' && failureCount > 0 ? `before: ${detail}` : detail;
+  if (kind !== 'manual' || by === undefined) return what;
+  const asked = `asked for by ${visible(by)}`;
+  // Until an attempt fails, the detail is why it was asked for.
+  return what === '' ? asked : `${asked}${failureCount > 0 ? ';' : ':'} ${what}`;
+}
+
+/** The error that the work was told to stop with says more than what is to be known here. */
+function reasonIn(detail: string, by: string): string {
+  const [, told] = detail.split(`cancelled by ${visible(by)}: `);
+  return told?.replace(/\. Stop\.$/, '') ?? detail;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type JobStore, Jobs } from '../../schedule/index.js';
+import type { JobStore, Jobs } from '../../schedule/index.js';
 import { type Runtime, realRuntime } from '../../time/index.js';
 import { visible } from '../display/visible.js';
 import { exitStatus } from '../exit-status.js';
@@ -35,6 +35,7 @@ export function runOnJobs(
     targets.push(url.value);
     refuseMemory(url.value, url.source);
     const { address, store } = await openJobStore(url.value, namespace.value, url.source);
+    const { Jobs } = await import('../../schedule/index.js');
     const session: JobSession = {
       jobs: new Jobs(store, { timeoutMs: call.timeoutMs }),
       ...{ store, terminal },

@@ -36,7 +36,7 @@ misconfigured, 126 the command is no program, 127 there is no such command.
 
 /** `tenure run`. */
 export function addRun(program: Command, terminal: Terminal, run: RunCommand): void {
-  const voice = new Voice(terminal);
+  const voice = new Voice(terminal, 'run');
   const command = program
     .command('run')
     .usage('[options] --election <name> -- <command> [args...]')

@@ -40,16 +40,18 @@ export class GatedChild {
 
   /**
    * @param command an absolute path, or one from the working folder, and its arguments.
+   * @param input its standard input: ours, or none.
    * @throws if the system starts no more processes.
    */
   static async start(
     command: readonly string[],
     environment: Readonly<Record<string, string | undefined>>,
+    input: 'inherit' | 'ignore' = 'inherit',
   ): Promise<GatedChild> {
     const child = spawn('/bin/sh', ['-c', gate, 'tenure-run', ...command], {
       detached: true,
       env: environment,
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+      stdio: [input, 'inherit', 'inherit', 'pipe'],
     });
     if (child.pid !== undefined) return new GatedChild(child, child.pid);
     throw await new Promise<Error>((resolve) => child.once('error', resolve));

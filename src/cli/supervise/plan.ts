@@ -32,12 +32,18 @@ export function resolveCommand(
 const shellCharacters = /["'`\\$&|;<>(){}[\]*?~#!\n]/;
 
 /**
- * A command that was written as one text, as `--on-lost` has it. Without a shell it is divided at its spaces, and what
+ * A command that was written as one text, as `--on-lost` has it, or a job in a file. Without a shell it is divided at its spaces, and what
  * only a shell would understand is refused: it would not do what it looks like.
  *
+ * @param forShell how to ask for a shell there.
  * @throws {OptionError} naming `source`.
  */
-export function parseCommandLine(text: string, source: string, isForShell: boolean): CommandLine {
+export function parseCommandLine(
+  text: string,
+  source: string,
+  isForShell: boolean,
+  forShell = 'add --shell',
+): CommandLine {
   const words = text.split(/\s+/).filter((word) => word !== '');
   if (words.length === 0)
     throw new OptionError(source, text, 'is no command', 'name a program and its arguments');
@@ -47,6 +53,6 @@ export function parseCommandLine(text: string, source: string, isForShell: boole
     source,
     text,
     'is for a shell, and none is used',
-    'add --shell, or name a script that does it',
+    `${forShell}, or name a script that does it`,
   );
 }

@@ -97,7 +97,7 @@ async function runSafely(
 }
 
 /** What is too short for one store is not for another. @throws {OptionError} naming where the ttl was written. */
-function requireGranted(
+export function requireGranted(
   { value, source }: Setting<number>,
   { store, smallestTtlMs, largestTtlMs }: CoordinatorPromises,
 ): void {

@@ -8,8 +8,8 @@ const lookEveryMs = 20;
 const stuckAfterMs = 10_000;
 
 export interface StopOrder {
-  /** When SIGKILL follows. In the past: at once. */
-  readonly killAt: KernelTime;
+  /** When SIGKILL follows. In the past: at once. A function is asked again and again: its answer may come nearer. */
+  readonly killAt: KernelTime | (() => KernelTime);
   /** `false` if somebody else has sent SIGTERM already. Default `true`. */
   readonly terminate?: boolean;
 }
@@ -28,7 +28,8 @@ export async function stopGroup(
   if (group.isGone) return 'stopped';
   if (terminate) group.terminate();
   for (;;) {
-    const toKillMs = leftMs(killAt, kernelTimeOf(runtime.now()));
+    const at = typeof killAt === 'function' ? killAt() : killAt;
+    const toKillMs = leftMs(at, kernelTimeOf(runtime.now()));
     if (toKillMs <= 0) break;
     await sleep(runtime, Math.min(lookEveryMs, toKillMs));
     if (group.isGone) return 'stopped';

@@ -1,20 +1,21 @@
 import { visibleLines } from '../display/visible.js';
 import type { Terminal } from '../terminal.js';
 
-const prefix = 'tenure run: ';
-
-/** What tenure itself has to say, on standard error: each line is marked, since the child writes there too. */
+/** What tenure itself has to say, on standard error: each line is marked, since its children write there too. */
 export class Voice {
   readonly #terminal: Terminal;
+  readonly #prefix: string;
   #last = '';
 
-  constructor(terminal: Terminal) {
+  /** @param command the one that speaks: `run`. */
+  constructor(terminal: Terminal, command: string) {
     this.#terminal = terminal;
+    this.#prefix = `tenure ${command}: `;
   }
 
   say(text: string): void {
     this.#last = text;
-    for (const line of visibleLines(text).split('\n')) this.#terminal.note(marked(line));
+    for (const line of visibleLines(text).split('\n')) this.#terminal.note(this.#marked(line));
   }
 
   /** What to do next, and where what went wrong went wrong. */
@@ -33,14 +34,14 @@ export class Voice {
     const terminal = this.#terminal;
     return {
       ...terminal,
-      noteColumns: Math.max(20, terminal.noteColumns - prefix.length),
+      noteColumns: Math.max(20, terminal.noteColumns - this.#prefix.length),
       note: (text = '') => {
-        for (const line of text.split('\n')) terminal.note(marked(line));
+        for (const line of text.split('\n')) terminal.note(this.#marked(line));
       },
     };
   }
-}
 
-function marked(line: string): string {
-  return line.startsWith(prefix) ? line : `${prefix}${line}`;
+  #marked(line: string): string {
+    return line.startsWith(this.#prefix) ? line : `${this.#prefix}${line}`;
+  }
 }

@@ -5,6 +5,8 @@ import { WatchdogProcess } from './watchdog-process.js';
 
 export interface WatchOptions {
   readonly runtime: Runtime;
+  /** On whose behalf the watchdog speaks. Default `run`. */
+  readonly command?: string;
   readonly tell: (words: string) => void;
 }
 
@@ -39,7 +41,8 @@ export class Watch {
   /** Starts a watchdog unless one is there: it takes a moment, which is better spent waiting for the election. */
   prepare(): void {
     if (this.#watchdog !== undefined) return;
-    const watchdog = new WatchdogProcess(this.#options.runtime);
+    const { runtime, command = 'run' } = this.#options;
+    const watchdog = new WatchdogProcess(runtime, command);
     this.#watchdog = watchdog;
     void watchdog.ended.then((how) => {
       if (this.#watchdog !== watchdog) return;

@@ -1,5 +1,6 @@
 /**
- * The watchdog of `tenure run`: a process of its own, started before the child, that its wrapper talks to through a pipe.
+ * The watchdog of `tenure run` and `tenure schedule`: a process of its own, started before the child, that its wrapper talks
+ * to through a pipe. Its argument is the command on whose behalf it speaks.
  */
 import { realRuntime } from '../../time/index.js';
 import { passedSignals } from './passed-signals.js';
@@ -12,11 +13,12 @@ for (const signal of passedSignals) process.on(signal, () => {});
 // Whoever listened may be gone.
 for (const stream of [process.stdin, process.stdout, process.stderr]) stream.on('error', () => {});
 
+const [, , command = 'run'] = process.argv;
 const watchdog = new Watchdog({
   runtime: realRuntime,
   groupOf: (id) => new ProcessGroup(id),
   guarding: () => process.stdout.write('guarding\n'),
-  tell: (words) => process.stderr.write(`tenure run: watchdog: ${words}\n`),
+  tell: (words) => process.stderr.write(`tenure ${command}: watchdog: ${words}\n`),
   // Not an exit at once: what was told is still on its way.
   end: () => process.stdin.destroy(),
 });

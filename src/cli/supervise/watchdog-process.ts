@@ -17,18 +17,21 @@ export class WatchdogProcess {
   /** Resolves to words for people when it is gone, whyever; never rejects. */
   readonly ended: Promise<string>;
   readonly #runtime: Runtime;
+  readonly #command: string;
   /** `undefined` if the system refused it at once. */
   #child: ChildProcess | undefined;
   #onGuarding: () => void = () => {};
 
-  constructor(runtime: Runtime) {
+  /** @param command on whose behalf it speaks: `run`. */
+  constructor(runtime: Runtime, command: string) {
     this.#runtime = runtime;
+    this.#command = command;
     this.ended = this.#start().catch((error: Error) => error.message);
   }
 
   /** Rejects if it cannot be started, and resolves when it has ended. */
   async #start(): Promise<string> {
-    const child = spawn(process.execPath, [entry], {
+    const child = spawn(process.execPath, [entry, this.#command], {
       cwd: '/',
       // A session of its own: what befalls the wrapper's, or the child's, does not befall it.
       detached: true,

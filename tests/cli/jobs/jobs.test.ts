@@ -61,7 +61,7 @@ describe('tenure jobs run', () => {
     await scene.lead();
     const { status, stdout } = await scene.jobs('run', 'settle', ...why, '--until-ended');
     expect(status).toBe(1);
-    expect(stdout).toContain('has ended: failed (by ana: no such file)');
+    expect(stdout).toContain('has ended: failed (asked for by ana; no such file)');
   });
 
   it('stands although nobody leads in time, and begins later', async () => {
@@ -103,6 +103,7 @@ describe('tenure jobs cancel', () => {
     expect(status).toBe(64);
     expect(stderr).toMatch(/now: {3}run settle!\w+ is running, attempt 1 on replica-1\n/);
     expect(stderr).toContain('why:   audit, by ana');
+    expect((await scene.jobs('list')).stdout).toMatch(/LAST +NOW.*\n.* - +running +replica-1/);
     expect((await scene.jobs('list', '-o', 'json')).stdout).toContain('"state": "running"');
     await scene.jobs('cancel', 'settle', ...why, '--yes');
   });
@@ -113,7 +114,7 @@ describe('tenure jobs cancel', () => {
     await scene.jobs('run', 'settle', ...why);
     const { status, stdout } = await scene.jobs('cancel', 'settle', ...why, '--yes');
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^run settle!\w+ has ended: cancelled/);
+    expect(stdout).toMatch(/^run settle!\w+ has ended: cancelled \(by ana: audit\)\n$/);
     const [context] = scene.contexts;
     expect(context?.signal.reason).toMatchObject({ code: 'TENURE_RUN_CANCELLED' });
     const again = await scene.jobs('cancel', 'settle', context?.run.id ?? '', ...why, '--yes');
@@ -148,9 +149,9 @@ describe('tenure jobs history', () => {
     const { stdout, stderr } = await scene.jobs('history', 'settle');
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toMatch(/^TICK +RUN +STATE +TOOK +ATTEMPTS +BY +TERM +DETAIL$/);
-    expect(lines.slice(1).map((line) => line.slice(-13).trim())).toEqual([
-      'by ana: audit',
-      'by bob: later',
+    expect(lines.slice(1).map((line) => line.slice(-23).trim())).toEqual([
+      'asked for by ana: audit',
+      'asked for by bob: later',
     ]);
     expect(stderr).toBe('');
     const limited = await scene.jobs('history', 'settle', '--limit', '1', '-o', 'json');

@@ -43,7 +43,7 @@ function setUp(change: (coordinator: Coordinator, raise: (signal: string) => voi
       stopping() {},
       gone() {},
     },
-    voice: new Voice(new RecordingTerminal()),
+    voice: new Voice(new RecordingTerminal(), 'run'),
     address: 'memory:',
     write: commandWriter({}),
     environment: {},

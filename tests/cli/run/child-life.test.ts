@@ -65,7 +65,7 @@ async function setUp(script: string) {
       },
       gone: () => told.push('gone'),
     },
-    voice: new Voice(terminal),
+    voice: new Voice(terminal, 'run'),
     address: 'memory:',
     write: commandWriter({}),
     environment: { ...process.env, MADE: join(folder, 'made') },

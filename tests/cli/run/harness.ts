@@ -163,7 +163,7 @@ export interface Mark {
   readonly what: string;
 }
 
-function readMarks(file: string): Mark[] {
+export function readMarks(file: string): Mark[] {
   let text = '';
   try {
     text = readFileSync(file, 'utf8');
@@ -260,7 +260,7 @@ function commandOf(pid: number): string {
   }
 }
 
-function killQuietly(pid: number): void {
+export function killQuietly(pid: number): void {
   try {
     if (commandOf(pid).includes(pulse)) process.kill(pid, 'SIGKILL');
   } catch {

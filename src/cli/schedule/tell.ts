@@ -1,0 +1,68 @@
+import type { RunRecord, Schedule } from '../../schedule/index.js';
+import { sayInstant } from '../display/instant.js';
+import { sayDetail, sayState, sayTook } from '../jobs/run-text.js';
+import type { Voice } from '../supervise/voice.js';
+
+/** Says what happens to the jobs that this process leads, and why it cannot lead. */
+export function tellOf(schedule: Schedule, voice: Voice): void {
+  const { events } = schedule;
+  events.on('leading', ({ lease, jobs }) =>
+    voice.say(`leading ${jobs.join(', ')} in ${lease.name}, term ${lease.term}`),
+  );
+  events.on('stoppedLeading', ({ lease, jobs }) => {
+    const why = lease.endReason === undefined ? '' : `: ${lease.endReason}`;
+    voice.say(`not leading ${jobs.join(', ')} any more, term ${lease.term}${why}`);
+  });
+  events.on('leadershipFailed', ({ error }) =>
+    voice.sayOnce(`${textOf(error)} Trying again later.`),
+  );
+  events.on('runBegan', ({ run }) => {
+    const attempt = run.attempt === 1 ? '' : `, attempt ${run.attempt}`;
+    voice.say(`${run.id} begins${attempt}`);
+  });
+  events.on('runEnded', ({ run }) => voice.say(`${run.id} ${sayEnd(run)}`));
+  events.on('runFailed', ({ run }) => {
+    const when = run.retryAtMs === undefined ? '' : `; again at ${sayInstant(run.retryAtMs)}`;
+    voice.say(`${run.id} attempt ${run.attempt} failed: ${run.detail}${when}`);
+  });
+  events.on('runInterrupted', ({ run }) =>
+    voice.say(`${run.id} was interrupted; the next leader goes on with it`),
+  );
+  events.on('runOverdue', ({ run }) =>
+    voice.say(`${run.id} was told to stop, and has not stopped yet`),
+  );
+  events.on('ticksSkipped', ({ job, skipped }) => {
+    const { count, fromMs } = skipped;
+    const which = count === 1 ? 'a tick' : `${count} ticks`;
+    voice.say(`${job} skips ${which}, from ${sayInstant(fromMs)} on`);
+  });
+  events.on('jobElsewhere', ({ job, election }) =>
+    voice.say(
+      `${job} is led in the election ${election}: give all replicas the same --name, and --spread or not`,
+    ),
+  );
+  events.on('storeFailed', ({ error }) => voice.sayOnce(`${textOf(error)} Trying again.`));
+  for (const election of schedule.elections) {
+    election.events.on('campaignFailed', ({ error }) =>
+      voice.sayOnce(`${textOf(error)} Trying again.`),
+    );
+    election.events.on('duplicate', ({ id }) =>
+      voice.say(`another live process uses the id ${id}; give each one of its own with --id`),
+    );
+  }
+}
+
+function sayEnd(run: RunRecord): string {
+  const took = sayTook(run);
+  const detail = detailOf(run);
+  return `${sayState(run)}${took === '' ? '' : ` after ${took}`}${detail === undefined ? '' : `: ${detail}`}`;
+}
+
+function detailOf(run: RunRecord): string | undefined {
+  if (run.state === 'succeeded') return undefined;
+  return run.state === 'cancelled' ? sayDetail(run) : run.detail;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

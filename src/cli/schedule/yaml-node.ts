@@ -1,0 +1,138 @@
+import type { Document, LineCounter, Node } from 'yaml';
+import { OptionError } from '../../errors/index.js';
+
+/** The package, loaded by whoever reads a file. */
+export type Yaml = typeof import('yaml');
+
+interface Source {
+  readonly yaml: Yaml;
+  readonly document: Document;
+  readonly lines: LineCounter;
+  /** As it was named. */
+  readonly file: string;
+}
+
+/** A text of a YAML file as a tree that knows where each part of it stands. @throws {OptionError} */
+export function parseYaml(yaml: Yaml, text: string, file: string): YamlNode {
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem !== undefined) {
+    const { line } = lines.linePos(problem.pos[0]);
+    // What the parser quotes may be a secret.
+    const words = problem.message.replace(/[:"'`].*$/s, '').trim();
+    const isStar = /alias/i.test(words);
+    const remedy = isStar
+      ? `put a text that begins with * in quotes: cron: '*/5 * * * *'`
+      : 'correct this line, or the one before it';
+    throw new OptionError(`${file}:${line}`, 'hidden', `is not YAML (${words})`, remedy);
+  }
+  return new YamlNode({ yaml, document, lines, file }, document.contents, [], 0);
+}
+
+/** One value of the file. What it is asked for and is not, it says with file, line and key. */
+export class YamlNode {
+  readonly #source: Source;
+  readonly #node: Node | null;
+  readonly #path: readonly string[];
+  /** Where its key begins: a value that is left out stands nowhere. */
+  readonly #keyOffset: number;
+
+  constructor(source: Source, node: Node | null, path: readonly string[], keyOffset: number) {
+    const { yaml, document } = source;
+    this.#source = source;
+    this.#node = yaml.isAlias(node) ? (node.resolve(document) ?? null) : node;
+    this.#path = path;
+    this.#keyOffset = keyOffset;
+  }
+
+  /** For messages: `jobs.yaml:7: jobs.settle.cron`. */
+  get where(): string {
+    const { file, lines } = this.#source;
+    const offset = this.#path.length > 0 ? this.#keyOffset : (this.#node?.range?.[0] ?? 0);
+    const { line } = lines.linePos(offset);
+    const path = this.#path.length === 0 ? '' : `: ${this.#path.join('.')}`;
+    return `${file}:${line}${path}`;
+  }
+
+  /** @param value what stands there, or `hidden`. */
+  complain(problem: string, remedy: string, value: unknown = 'hidden'): OptionError {
+    return new OptionError(this.where, value, problem, remedy);
+  }
+
+  /** The parts of a mapping, by their keys. @throws {OptionError} */
+  entries(remedy: string): Map<string, YamlNode> {
+    const { yaml } = this.#source;
+    if (!yaml.isMap(this.#node)) throw this.complain('is not a mapping', remedy);
+    const entries = new Map<string, YamlNode>();
+    for (const { key, value } of this.#node.items) {
+      const name = yaml.isScalar(key) ? String(key.value) : '';
+      const offset = yaml.isNode(key) ? (key.range?.[0] ?? 0) : 0;
+      const node = yaml.isNode(value) ? value : null;
+      entries.set(name, new YamlNode(this.#source, node, [...this.#path, name], offset));
+    }
+    return entries;
+  }
+
+  /** As {@link entries}, and none but these. */
+  fields<Key extends string>(keys: readonly Key[]): Partial<Record<Key, YamlNode>> {
+    const [last, ...others] = [...keys].reverse();
+    const remedy = `use ${others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`}`;
+    const entries = this.entries(remedy);
+    for (const [name, node] of entries)
+      if (!(keys as readonly string[]).includes(name))
+        throw node.complain('is no key here', remedy);
+    return Object.fromEntries(entries) as Partial<Record<Key, YamlNode>>;
+  }
+
+  get isList(): boolean {
+    return this.#source.yaml.isSeq(this.#node);
+  }
+
+  /** The parts of a list. @throws {OptionError} */
+  items(remedy: string): YamlNode[] {
+    const { yaml } = this.#source;
+    if (!yaml.isSeq(this.#node)) throw this.complain('is not a list', remedy);
+    return this.#node.items.map((item, index) => {
+      const node = yaml.isNode(item) ? item : null;
+      const offset = node?.range?.[0] ?? this.#keyOffset;
+      return new YamlNode(this.#source, node, [...this.#path, String(index + 1)], offset);
+    });
+  }
+
+  /** @throws {OptionError} */
+  text(remedy: string): string {
+    const value = this.#scalar;
+    if (typeof value === 'string') return value;
+    throw this.complain('is not a text', remedy);
+  }
+
+  /** A text, or a number or truth value as it is written: `5` and `true` are words of a command. @throws {OptionError} */
+  word(remedy: string): string {
+    const { yaml } = this.#source;
+    const value = this.#scalar;
+    if (typeof value === 'string') return value;
+    const isPlain = typeof value === 'number' || typeof value === 'boolean';
+    if (isPlain && yaml.isScalar(this.#node)) return this.#node.source ?? String(value);
+    throw this.complain('is not a text', remedy);
+  }
+
+  /** @throws {OptionError} */
+  number(remedy: string): number {
+    const value = this.#scalar;
+    if (typeof value === 'number') return value;
+    throw this.complain('is not a number', remedy);
+  }
+
+  /** @throws {OptionError} */
+  flag(): boolean {
+    const value = this.#scalar;
+    if (typeof value === 'boolean') return value;
+    throw this.complain('is neither true nor false', 'use one of them');
+  }
+
+  get #scalar(): unknown {
+    const { yaml } = this.#source;
+    return yaml.isScalar(this.#node) ? this.#node.value : undefined;
+  }
+}
