@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import * as tenure from '../../src/index.js';
 import * as memory from '../../src/memory.js';
+import * as schedule from '../../src/schedule.js';
 
 /** A page of `docs/`. */
 export function readPage(file: string): string {
@@ -15,7 +16,11 @@ export function programsOf(page: string): { program: string; output: string }[] 
   );
 }
 
-const modules: Record<string, object> = { tenure, 'tenure/memory': memory };
+const modules: Record<string, object> = {
+  tenure,
+  'tenure/memory': memory,
+  'tenure/schedule': schedule,
+};
 
 /** Runs a program with the package taken from its sources, so that nothing has to be built; answers what it printed. */
 export async function runProgram(program: string): Promise<string> {
