@@ -21,7 +21,7 @@ export interface ScheduleOptions extends LeasesOptions {
   readonly name?: string;
   /**
    * `true`: each job has an election of its own, `<name>/<job>`, so that the jobs of a fleet share its machines. Default
-   * `false`: one leader runs all. It, and \`name\`, may change while replicas run: a job goes over once nobody leads in its old
+   * `false`: one leader runs all. It, and `name`, may change while replicas run: a job goes over once nobody leads in its old
    * election. But a fence knows a leader by the name of its lease, which changes too: if the work writes through one, stop
    * all replicas first.
    */

@@ -176,6 +176,18 @@ describe('a schedule', () => {
     expect(b.attempts).toEqual([]);
   });
 
+  it('of work that must not be begun twice is left when it throws while its process stops', async () => {
+    const options = { work: untilStopped, job: { resumeLimit: 0 } };
+    const a = fixture.started('a', options);
+    await fixture.runtime.advance(1_000);
+    const b = fixture.started('b', options);
+    await fixture.runtime.advance(minuteMs);
+    await fixture.runtime.advanceUntil(a.schedule.close());
+    await fixture.runtime.advance(ttlMs);
+    expect(await fixture.told()).toEqual(['00:01 abandoned']);
+    expect(b.attempts).toEqual([]);
+  });
+
   it('heals upward when the store has seen a higher term than it grants', async () => {
     const a = fixture.started('a');
     await fixture.runtime.advance(minuteMs + 1_000);
@@ -256,6 +268,33 @@ describe('a failed attempt', () => {
     ]);
     expect((await fixture.history())[0]).toMatchObject({ state: 'succeeded', failureCount: 2 });
   });
+
+  it('keeps no password and no length of its message while it waits for the next one', async () => {
+    fixture.started('a', {
+      job: { retry: { limit: 1, firstPauseMs: 60_000 } },
+      work: () => {
+        throw new Error(`postgres://user:secret@db ${'x'.repeat(5_000)}`);
+      },
+    });
+    await fixture.runtime.advance(minuteMs + 1_000);
+    const [run] = await fixture.history();
+    expect(run?.state).toBe('waiting');
+    expect(run?.detail).not.toMatch(/secret/);
+    expect(run?.detail?.length).toBeLessThanOrEqual(1_024);
+  });
+
+  it.each([Object.create(null), undefined, Symbol('x'), { message: 1 }])(
+    'may throw anything: %#',
+    async (thrown) => {
+      fixture.started('a', {
+        work: () => {
+          throw thrown;
+        },
+      });
+      await fixture.runtime.advance(2 * minuteMs + 1_000);
+      expect(await fixture.told()).toEqual(['00:01 failed', '00:02 failed']);
+    },
+  );
 
   it('ends the run when there are no retries left, with its message', async () => {
     fixture.started('a', {

@@ -27,6 +27,17 @@ export interface DatabaseOptions {
   readonly maxConnections: number;
 }
 
+/** The server's own limits: a process that is stopped inside a transaction holds its locks no longer than that. */
+function limits(timeoutMs: number): string {
+  const limitMs = Math.ceil(timeoutMs);
+  const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+  return names.map((name) => `SET LOCAL ${name} = ${limitMs}`).join('; ');
+}
+
+/** Raises, never lowers. */
+const commitDurably = `SELECT set_config('synchronous_commit', 'on', true)
+WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
+
 /** `undefined_table` and `invalid_schema_name`. */
 const missing = ['42P01', '3F000'];
 
@@ -48,21 +59,14 @@ export class JobDatabase {
     });
   }
 
-  /** One statement that changes nothing. */
+  /** What changes nothing. The server ends it as well: nobody who gave up leaves a backend that waits. */
   read<Answer>(
     operation: string,
     timeoutMs: number,
     use: (rows: JobRows) => Promise<Answer>,
   ): Promise<Answer> {
-    const what = `${operation} of jobs`;
-    const endMs = this.#nowMs() + timeoutMs;
-    return this.#explained(
-      this.#pool.withSession(what, async (session) => {
-        const answer = await use(this.#rows(this.#asking(session.client, what, endMs, 'read')));
-        session.end(true);
-        return answer;
-      }),
-    );
+    const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limits(timeoutMs)}`;
+    return this.#transact(operation, begin, timeoutMs, use);
   }
 
   /**
@@ -74,15 +78,23 @@ export class JobDatabase {
     timeoutMs: number,
     use: (rows: JobRows) => Promise<Answer>,
   ): Promise<Answer> {
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${commitDurably}; ${limits(timeoutMs)}`;
+    return this.#transact(operation, begin, timeoutMs, use);
+  }
+
+  #transact<Answer>(
+    operation: string,
+    begin: string,
+    timeoutMs: number,
+    use: (rows: JobRows) => Promise<Answer>,
+  ): Promise<Answer> {
     const what = `${operation} of jobs`;
-    const limitMs = Math.ceil(timeoutMs);
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL lock_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`;
     const { runtime } = this.#options;
     const endMs = this.#nowMs() + timeoutMs;
     return this.#explained(
       this.#pool.withSession(what, (session) =>
         runTransaction(session, { begin, ask: { runtime, timeoutMs, what } }, (client) =>
-          use(this.#rows(this.#asking(client, what, endMs, 'transaction'))),
+          use(this.#rows(this.#asking(client, what, endMs))),
         ),
       ),
     );
@@ -114,13 +126,9 @@ export class JobDatabase {
     return new JobRows(asking, this.#statements, this.#options.namespace);
   }
 
-  #asking(
-    client: PostgresClient,
-    what: string,
-    endMs: number,
-    phase: 'read' | 'transaction',
-  ): AskRows {
+  #asking(client: PostgresClient, what: string, endMs: number): AskRows {
     const { runtime } = this.#options;
+    const phase = 'transaction';
     return async <Row extends object>(text: string, values: unknown[]) => {
       const timeoutMs = Math.max(1, endMs - this.#nowMs());
       const { rows } = await ask<Row>(client, { runtime, timeoutMs, phase, what }, text, values);
