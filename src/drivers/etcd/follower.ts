@@ -1,4 +1,4 @@
-import type { Timer } from '../../time/index.js';
+import { elapsedMs, type Instant, type Timer } from '../../time/index.js';
 import type { Members } from './members.js';
 import { type EtcdEvent, EtcdWatch, type WatchedRange } from './watch.js';
 
@@ -16,6 +16,16 @@ export interface FollowerOptions {
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
 const usualGatheringMs = 5;
+/** A member tells a watch that begins in the past of that past within a tenth of this. */
+const catchingUpMs = 1_000;
+
+/** From here on something is to be heard that was not watched so far. */
+interface Owed {
+  readonly from: number;
+  isAsked: boolean;
+  /** Since then the member tells of it. */
+  readyAt: Instant | undefined;
+}
 
 /** Watches ranges that come and go, over one connection at a time: each new watch goes on where the last one was. */
 export class Follower {
@@ -24,8 +34,11 @@ export class Follower {
   #watched = '';
   #timer: Timer | undefined;
   #pauseMs = shortestPauseMs;
-  /** Everything up to here was heard, as far as it was watched. */
-  #heard: number | undefined;
+  /** Everything before this revision was heard, as far as it was watched; of this one perhaps a part. */
+  #next: number | undefined;
+  /** That part. */
+  readonly #heardOfNext = new Set<string>();
+  #owed: Owed[] = [];
   #isBroken = false;
   #isClosed = false;
 
@@ -40,9 +53,11 @@ export class Follower {
     if (!this.#isClosed && !this.#isBroken) this.#timer ??= this.#followIn(gatheringMs);
   }
 
-  /** What is added to the ranges now is to be heard from this revision on. */
+  /** What is added to the ranges now is to be heard from this revision on. What is heard already may be heard again. */
   hearFrom(revision: number): void {
-    this.#heard = Math.min(this.#heard ?? revision, revision);
+    this.#owed.push({ from: revision + 1, isAsked: false, readyAt: undefined });
+    // What is new did not hear it.
+    if (revision < (this.#next ?? 0)) this.#heardOfNext.clear();
     this.changed();
   }
 
@@ -61,41 +76,78 @@ export class Follower {
   }
 
   #follow(): void {
-    const { client, onEvents } = this.#options;
+    const { client } = this.#options;
     const ranges = this.#options.ranges();
     // From where on, only matters when they are asked for.
     const wanted = JSON.stringify(ranges.map(({ key, end }) => [key, end]));
-    if (wanted === this.#watched && this.#watch !== undefined) return;
+    if (wanted === this.#watched && this.#watch !== undefined) {
+      this.#owed = this.#owed.filter(({ isAsked }) => isAsked);
+      return;
+    }
     this.#watch?.stop();
     this.#watch = undefined;
     this.#watched = wanted;
     if (ranges.length === 0) {
-      this.#heard = undefined;
+      this.#forget();
       this.#isBroken = false;
       return;
     }
     const watch = new EtcdWatch({
       client,
       ranges,
-      startRevision: this.#heard === undefined ? undefined : this.#heard + 1,
+      startRevision: this.#start(),
       onReady: (revision) => this.#ready(revision),
-      onEvents: (events, revision) => {
-        this.#heard = Math.max(this.#heard ?? 0, revision);
-        onEvents(events);
-      },
+      onEvents: (events) => this.#heed(events),
       onEnd: (compactedAt) => this.#broken(watch, compactedAt),
     });
     this.#watch = watch;
   }
 
+  #start(): number | undefined {
+    const now = this.#options.client.runtime.now();
+    // Each range has a watch of its own, and is told of its past by itself: what another one has heard says nothing of that.
+    this.#owed = this.#owed.filter(
+      ({ readyAt }) => readyAt === undefined || elapsedMs(readyAt, now) < catchingUpMs,
+    );
+    for (const owed of this.#owed) owed.isAsked = true;
+    const starts = this.#owed.map(({ from }) => from).concat(this.#next ?? []);
+    return starts.length === 0 ? undefined : Math.min(...starts);
+  }
+
+  #heed(events: readonly EtcdEvent[]): void {
+    const news = events.filter((event) => !this.#isRepeated(event));
+    for (const event of news) this.#note(event);
+    if (news.length > 0) this.#options.onEvents(news);
+  }
+
+  #note(event: EtcdEvent): void {
+    const { modRevision } = event.keyValue;
+    if (modRevision < (this.#next ?? 0)) return;
+    if (modRevision !== this.#next) this.#heardOfNext.clear();
+    this.#next = modRevision;
+    this.#heardOfNext.add(idOf(event));
+  }
+
+  #isRepeated(event: EtcdEvent): boolean {
+    return event.keyValue.modRevision === this.#next && this.#heardOfNext.has(idOf(event));
+  }
+
+  #forget(): void {
+    this.#next = undefined;
+    this.#heardOfNext.clear();
+    this.#owed = [];
+  }
+
   #ready(revision: number): void {
-    if (this.#heard !== undefined && revision < this.#heard - 1) {
+    if (this.#next !== undefined && revision < this.#next - 2) {
       // The cluster went back to an old snapshot: what was asked for lies in its future.
-      this.#heard = undefined;
+      this.#forget();
       this.#restart();
       return;
     }
-    this.#heard ??= revision;
+    this.#next ??= revision + 1;
+    const readyAt = this.#options.client.runtime.now();
+    for (const owed of this.#owed) if (owed.isAsked) owed.readyAt ??= readyAt;
     this.#pauseMs = shortestPauseMs;
     if (!this.#isBroken) return;
     this.#isBroken = false;
@@ -116,10 +168,14 @@ export class Follower {
     this.#watch = undefined;
     this.#isBroken = true;
     // What lies before that is not kept any more: all is looked at anew.
-    if (compactedAt !== undefined) this.#heard = undefined;
+    if (compactedAt !== undefined) this.#forget();
     this.#timer?.cancel();
     const pauseMs = this.#pauseMs * (0.5 + this.#options.client.runtime.random() / 2);
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
     this.#timer = this.#followIn(pauseMs);
   }
+}
+
+function idOf({ kind, keyValue: { key, modRevision } }: EtcdEvent): string {
+  return `${kind} ${modRevision} ${key}`;
 }

@@ -32,7 +32,7 @@ export interface WatchOptions {
   readonly startRevision: number | undefined;
   /** All ranges are watched from here on. */
   readonly onReady: (revision: number) => void;
-  readonly onEvents: (events: readonly EtcdEvent[], revision: number) => void;
+  readonly onEvents: (events: readonly EtcdEvent[]) => void;
   /** It has ended; `compactedAt`: what was asked for is not kept any more. */
   readonly onEnd: (compactedAt: number | undefined) => void;
 }
@@ -134,7 +134,7 @@ export class EtcdWatch {
       this.#createdCount += 1;
       if (this.#createdCount === this.#options.ranges.length) this.#options.onReady(revision);
     }
-    if (events.length > 0) this.#options.onEvents(events.map(eventOf), revision);
+    if (events.length > 0) this.#options.onEvents(events.map(eventOf));
   }
 
   #end(compactedAt?: number): void {
