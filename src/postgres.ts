@@ -13,4 +13,5 @@ export {
   postgresSchemaSql,
 } from './coordinators/postgres/index.js';
 export * from './fences/postgres/index.js';
+export * from './once/postgres/index.js';
 export * from './schedule/postgres/index.js';

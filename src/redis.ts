@@ -26,6 +26,7 @@ export {
   type RedisWriteName,
   redisFence,
 } from './fences/redis/index.js';
+export * from './once/redis/index.js';
 export {
   type RedisJobStore,
   type RedisJobStoreOptions,

@@ -19,4 +19,5 @@ export {
   sqliteFence,
   sqliteFenceMigrationSql,
 } from './fences/sqlite/index.js';
+export * from './once/sqlite/index.js';
 export * from './schedule/sqlite/index.js';

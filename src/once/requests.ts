@@ -154,9 +154,6 @@ function checkAttemptRef(option: string, of: OnceAttemptRef): OnceAttemptRef {
   throw new OptionError(option, attempt, 'is no attempt', 'pass the record that was read');
 }
 
-/** What JSON text escapes. */
-const notJson = /[\0-\x1f\p{Cs}]/u;
-
 function checkNonce(nonce: string): void {
   if (typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce)) return;
   const remedy = 'use 32 random lower-case hexadecimal digits';
@@ -167,9 +164,14 @@ function checkNonce(nonce: string): void {
 function checkResult(result: string | undefined): string | undefined {
   if (result === undefined) return undefined;
   const bytes = typeof result === 'string' ? Buffer.byteLength(result) : 0;
-  if (bytes > 0 && bytes <= longestResultBytes && !notJson.test(result)) return result;
+  if (bytes > 0 && bytes <= longestResultBytes && isStorable(result)) return result;
   const remedy = `use JSON text on one line, of at most ${longestResultBytes} bytes`;
   throw new OptionError('result', `${bytes} bytes`, 'is not fit to be kept', remedy);
+}
+
+/** JSON text escapes both; not every store could keep them. */
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Cs}/u.test(text);
 }
 
 function checkDetail(detail: string): string {

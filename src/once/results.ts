@@ -22,7 +22,7 @@ export function kept(value: unknown): Pick<OnceDone, 'result' | 'detail'> {
 }
 
 /** The value of a result. A key `__proto__` is left out, so that it can be copied and merged without harm. */
-function valueOf({ result }: Pick<OnceRecord, 'result'>): unknown {
+function parsed({ result }: Pick<OnceRecord, 'result'>): unknown {
   if (result === undefined) return undefined;
   return JSON.parse(result, (key, part: unknown) => (key === '__proto__' ? undefined : part));
 }
@@ -42,7 +42,7 @@ export function detailOf(error: unknown): string {
 /** What a key that is done gives whoever asks. @throws {ResultNotKeptError} */
 export function resultOf(record: OnceRecord): unknown {
   if (record.detail !== undefined) throw new ResultNotKeptError(record, record.detail);
-  return valueOf(record);
+  return parsed(record);
 }
 
 /** @throws {OptionError} for a value that cannot be kept: here nothing is lost by refusing it. */

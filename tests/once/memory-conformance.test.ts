@@ -27,6 +27,10 @@ registerOnceConformance(
           },
           cut: async () => link.cut(),
           heal: async () => link.heal(),
+          expire: async (key) => {
+            const { stored, nowMs: expiresAtMs } = state.find(key);
+            if (stored !== undefined) state.put(key, { ...stored, expiresAtMs });
+          },
         },
         close: async () => {
           await Promise.all([store.close(), other.close()]);

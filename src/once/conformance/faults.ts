@@ -74,6 +74,8 @@ export const faultCases: readonly OnceCase[] = [
     run: async ({ store, other, controls, until }) => {
       await store.read(key, call);
       await controls.cut?.();
+      // Whether this one was sent before the loss was noticed, nobody can tell.
+      await until(rejected(store.read(key, hopeless)));
       const error = await until(rejected(store.begin(beginning(), hopeless)));
       assert.ok(error instanceof UnreachableError, `${error}`);
       assert.equal(await other.read(key, call), undefined);

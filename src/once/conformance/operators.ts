@@ -204,6 +204,48 @@ export const operatorCases: readonly OnceCase[] = [
     },
   },
   {
+    id: 'operators/expired',
+    title: 'a key whose time is over is as good as absent: it begins anew with attempt 1',
+    needs: ['expire'],
+    run: async ({ store, other, controls }) => {
+      for (const end of [done, failed, notApplied]) {
+        const ofKey = end.kind;
+        const keeping = { ...end, keepMs: dayMs };
+        const { nonce } = await ended(store, keeping, { key: ofKey });
+        await controls.expire?.(ofKey);
+        assert.equal(await other.read(ofKey, call), undefined);
+        assert.deepEqual(await store.unknown({ limit: 10 }, call), []);
+        assert.deepEqual(await store.end(ending(nonce, done, ofKey), call), {
+          outcome: 'superseded',
+          record: undefined,
+        });
+        assert.deepEqual(await store.settle(settling({ key: ofKey }), call), {
+          outcome: 'refused',
+          record: undefined,
+        });
+        const { record } = await begun(other, { key: ofKey });
+        assert.deepEqual(
+          [record.attempt, record.settlements, record.result, record.detail, record.expiresAtMs],
+          [1, [], undefined, undefined, undefined],
+        );
+      }
+    },
+  },
+  {
+    id: 'operators/forget-expired',
+    title: 'what has expired is deleted a batch at a time, and nothing else is',
+    needs: ['expire'],
+    run: async ({ store, other, controls }) => {
+      for (const name of ['a', 'b', 'c', 'kept']) await ended(store, done, { key: name });
+      for (const name of ['a', 'b', 'c']) await controls.expire?.(name);
+      const counts = [await other.forget(2, call), await other.forget(2, call)];
+      assert.ok(counts.join() === '2,1' || counts.join() === '0,0', `${counts}`);
+      assert.equal(await other.forget(2, call), 0);
+      assert.equal((await read(store, 'kept')).state, 'done');
+      assert.equal(await store.read('a', call), undefined);
+    },
+  },
+  {
     id: 'operators/bad-input',
     title: 'bad input is refused before anything is sent',
     needs: [],

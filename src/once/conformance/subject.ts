@@ -15,7 +15,7 @@ export interface OnceSubject {
   close(): Promise<void>;
 }
 
-/** Ways to break the connection of `store`; each lasts until `heal`. */
+/** Ways to break the connection of `store`, each until `heal`; and to let a long time pass. */
 export interface OnceControls {
   /** Requests are executed; the answers never arrive. */
   loseReplies(): Promise<void>;
@@ -26,6 +26,8 @@ export interface OnceControls {
   /** Nothing can be sent. */
   cut(): Promise<void>;
   heal(): Promise<void>;
+  /** The time comes at which a key is to be forgotten. */
+  expire(key: string): Promise<void>;
 }
 
 export type OnceControlName = keyof OnceControls;

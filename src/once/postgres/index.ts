@@ -1,0 +1,1 @@
+export { type PostgresOnce, type PostgresOnceOptions, postgresOnce } from './store.js';

@@ -1,0 +1,1 @@
+export { type RedisOnce, type RedisOnceOptions, redisOnce } from './store.js';

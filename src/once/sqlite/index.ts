@@ -1,0 +1,1 @@
+export { type SqliteOnceOptions, sqliteOnce } from './store.js';
