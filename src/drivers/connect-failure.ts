@@ -76,6 +76,12 @@ function other({ otherwise }: Spoken): string {
   return otherwise === undefined ? '' : `. Use ${otherwise}, or a port with TLS`;
 }
 
+/** To follow {@link connectFailure}, for a pool: waiting in vain may be waiting for somebody who has its connections. */
+export function busyPool(why: unknown): string {
+  if (!/no answer within|timeout/i.test(wordsOf(why))) return '';
+  return '; or every connection of the pool is in use: make it larger, or give its connections back sooner';
+}
+
 /** A host with several addresses fails with the errors of all of them, and no words of its own. */
 function firstOf(why: unknown): unknown {
   if (!(why instanceof AggregateError)) return why;

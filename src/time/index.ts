@@ -1,5 +1,5 @@
 export { Backoff, type BackoffOptions } from './backoff.js';
-export { withDeadline } from './deadline.js';
+export { withDeadline, within } from './deadline.js';
 export { realRuntime } from './real.js';
 export {
   elapsedMs,

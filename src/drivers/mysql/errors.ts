@@ -5,6 +5,7 @@ import {
   TenureError,
   UnreachableError,
 } from '../../errors/index.js';
+import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
 
 /**
  * What was going on, which decides what a lost connection means:
@@ -16,6 +17,13 @@ import {
  */
 export type MysqlPhase = 'connect' | 'read' | 'transaction' | 'guest' | 'commit' | 'statement';
 
+const spoken: Spoken = {
+  protocol: 'MySQL',
+  isTls: false,
+  sharesPort: true,
+  trust: 'give the authority that signed it as `ca` in the ssl part of the URL or the pool',
+};
+
 /**
  * A failure of the `mysql2` client or of the server as one of tenure's errors.
  *
@@ -25,8 +33,7 @@ export function classifyMysqlError(error: unknown, phase: MysqlPhase, what: stri
   if (error instanceof TenureError) return error;
   const cause = safeCause(error);
   if (isTrustProblem(error)) {
-    const hint = 'the connection could not be secured; check the ssl part of the URL or the pool';
-    return new StoreMisconfiguredError(`${what} was refused: ${hint}.`, cause);
+    return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
   const errno = errnoOf(error);
   if (errno === undefined || losses.has(errno)) return connectionLoss(error, phase, what, cause);
@@ -34,8 +41,7 @@ export function classifyMysqlError(error: unknown, phase: MysqlPhase, what: stri
   if (misconfigured !== undefined) {
     return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
   }
-  // Only of these is it known that a commit which ends in them has rolled back.
-  if (phase === 'commit' && refusals[errno] === undefined) {
+  if (phase === 'commit' && !rolledBack.has(errno)) {
     return connectionLoss(error, phase, what, cause);
   }
   const code = codeOf(error) ?? String(errno);
@@ -51,9 +57,13 @@ function connectionLoss(
 ): TenureError {
   switch (phase) {
     case 'connect':
+      return new UnreachableError(
+        `${what} failed: ${connectFailure(cause, spoken)}${busyPool(cause)}.`,
+        cause,
+      );
     case 'read':
       return new UnreachableError(
-        `${what} failed: the server could not be reached${phase === 'connect' ? ', or every connection of the pool is in use' : ''}; try again.`,
+        `${what} failed: the server could not be reached; try again.`,
         cause,
       );
     case 'transaction':
@@ -147,6 +157,12 @@ const refusals: Readonly<Record<number, string>> = {
   3101: 'it collided with a transaction of another member of the group; run it again',
 };
 
+/**
+ * With which a commit ends that has rolled back. Of others that is not known: a statement that is interrupted after it was
+ * done, by `KILL QUERY` or a limit, is answered with an error all the same.
+ */
+const rolledBack = new Set([deadlock, 3101]);
+
 /** The session is over, or as good as. */
 const losses = new Set([
   1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 2006, 2013, 4031,
@@ -168,6 +184,12 @@ const tlsCodes = /^(?:SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|HAN
 
 function isTrustProblem(error: unknown): boolean {
   return tlsCodes.test(codeOf(error) ?? '');
+}
+
+function trustHint(error: unknown): string {
+  if (codeOf(error) === 'HANDSHAKE_NO_SSL_SUPPORT')
+    return 'the server does not speak TLS; leave ssl out of the URL or the pool, or turn TLS on at the server';
+  return connectFailure(error, spoken);
 }
 
 /** A cause that can be printed: messages of the server's other errors hold values of rows, or the statement. */

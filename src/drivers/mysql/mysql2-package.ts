@@ -1,4 +1,5 @@
 import { OptionError } from '../../errors/index.js';
+import { urlFault } from '../url-fault.js';
 import type { MysqlPool } from './client.js';
 
 /* What we call of the package `mysql2`; its own types would be needed by everybody who compiles against ours. */
@@ -38,13 +39,17 @@ export async function importMysql2(
 /** With these one question could become several, by whatever gets into it. */
 const refusedParameters = ['multipleStatements', 'flags'];
 
+const usualUrl =
+  'use mysql://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
+
 /** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
 export function validateUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !['mysql:', 'mariadb:'].includes(parsed.protocol)) {
-    const remedy =
-      'use mysql://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
-    throw new OptionError('url', 'hidden', 'is not a MySQL URL', remedy);
+  const isOne = parsed !== undefined && ['mysql:', 'mariadb:'].includes(parsed.protocol);
+  const fault = urlFault(url);
+  if (!isOne || fault !== undefined) {
+    const why = fault === undefined ? '' : `: it ${fault.problem}`;
+    throw new OptionError('url', 'hidden', `is not a MySQL URL${why}`, usualUrl);
   }
   for (const parameter of refusedParameters) {
     if (!parsed.searchParams.has(parameter)) continue;

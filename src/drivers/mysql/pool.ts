@@ -1,7 +1,7 @@
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { withDeadline } from '../deadline.js';
 import type { MysqlConnection, MysqlPool } from './client.js';
-import { withDeadline } from './deadline.js';
 import { classifyMysqlError } from './errors.js';
 import { type CoreConnection, importMysql2, type OwnPool, validateUrl } from './mysql2-package.js';
 import { MysqlSession } from './session.js';

@@ -1,7 +1,7 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { withDeadline } from '../deadline.js';
 import type { MysqlConnection, MysqlQueryable } from './client.js';
-import { withDeadline } from './deadline.js';
 import {
   classifyMysqlError,
   endedByWork,
@@ -23,8 +23,8 @@ export interface Ask {
 export interface MysqlAnswer<Row> {
   readonly rows: readonly Row[];
   readonly affectedRows: number;
-  /** The flags of the session, which come with every answer that has no rows. */
-  readonly serverStatus: number;
+  /** The flags of the session, which come with every answer that has no rows, unless something in between drops them. */
+  readonly serverStatus: number | undefined;
 }
 
 /** Flags of {@link MysqlAnswer.serverStatus}. */
@@ -62,12 +62,13 @@ export async function askPlainly<Row extends object>(
       ? target.query({ sql, ...plain })
       : target.execute({ sql, values, ...plain });
   const [answer] = await withDeadline(runtime, timeoutMs, asked);
-  if (Array.isArray(answer)) return { rows: answer as Row[], affectedRows: 0, serverStatus: 0 };
+  if (Array.isArray(answer))
+    return { rows: answer as Row[], affectedRows: 0, serverStatus: undefined };
   const { affectedRows, serverStatus } = Object(answer);
   return {
     rows: [],
     affectedRows: Number(affectedRows ?? 0),
-    serverStatus: Number(serverStatus ?? 0),
+    serverStatus: typeof serverStatus === 'number' ? serverStatus : undefined,
   };
 }
 

@@ -5,7 +5,7 @@ import {
   TenureError,
   UnreachableError,
 } from '../../errors/index.js';
-import { connectFailure, type Spoken } from '../connect-failure.js';
+import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
 
 /**
  * What was going on, which decides what a lost connection means:
@@ -71,7 +71,7 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
       return new UnreachableError(`${what} failed: ${connectFailure(cause, spoken)}.`, cause);
     case 'checkout':
       return new UnreachableError(
-        `${what} failed: ${connectFailure(cause, spoken)}${ofPool(cause)}.`,
+        `${what} failed: ${connectFailure(cause, spoken)}${busyPool(cause)}.`,
         cause,
       );
     case 'read':
@@ -194,12 +194,6 @@ const trustMessages = /^SASL|does not support SSL|password must be a string/i;
 function isTrustProblem(error: unknown): boolean {
   if (tlsCodes.test(codeOf(error) ?? '')) return true;
   return error instanceof Error && trustMessages.test(error.message);
-}
-
-/** Waiting in vain for a connection may be waiting for somebody who has it. */
-function ofPool({ message }: Error): string {
-  if (!/no answer within|timeout/i.test(message)) return '';
-  return '; or every connection of the pool is in use: make it larger, or give its connections back sooner';
 }
 
 function trustHint(error: unknown): string {

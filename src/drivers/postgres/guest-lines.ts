@@ -1,9 +1,9 @@
 import { ClosedError, StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
+import { withDeadline } from '../deadline.js';
 import { runCheck } from './check.js';
 import type { PostgresClient, PostgresPool, PostgresQueryable } from './client.js';
-import { withDeadline } from './deadline.js';
 import { classifyPostgresError } from './errors.js';
 import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';
 import { PostgresSession } from './session.js';

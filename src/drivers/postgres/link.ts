@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 import { onAbort } from '../../events/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
+import { NoAnswerError, withDeadline } from '../deadline.js';
 import type { PostgresResult } from './client.js';
-import { NoAnswerError, withDeadline } from './deadline.js';
 import { importPg, type PgClient } from './pg-package.js';
 
 export interface Notification {

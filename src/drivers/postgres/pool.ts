@@ -1,7 +1,7 @@
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { withDeadline } from '../deadline.js';
 import type { PostgresClient, PostgresPool } from './client.js';
-import { withDeadline } from './deadline.js';
 import { classifyPostgresError } from './errors.js';
 import { importPg, type OwnPool, validateUrl } from './pg-package.js';
 import { PostgresSession } from './session.js';

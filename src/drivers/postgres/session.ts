@@ -4,8 +4,8 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { withDeadline } from '../deadline.js';
 import type { PostgresClient, PostgresQueryable, PostgresResult } from './client.js';
-import { withDeadline } from './deadline.js';
 import {
   classifyPostgresError,
   endedByWork,

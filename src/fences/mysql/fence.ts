@@ -43,8 +43,9 @@ export interface MysqlFence<Connection extends MysqlConnection = MysqlConnection
   /**
    * As in {@link TransactionFence.check}, for any connection that is inside a transaction, or does not commit by itself.
    *
-   * Not within a savepoint. At `REPEATABLE READ`, a transaction that has read before the term was installed is refused
-   * with {@link StoreRefusedError} `OLD_SNAPSHOT`. On MariaDB the session keeps the lowered idle limit of transactions.
+   * Not within a savepoint. At `REPEATABLE READ`, a transaction that has read before somebody else installed the term (its
+   * `claim`) is refused with {@link StoreRefusedError} `OLD_SNAPSHOT`. A check that installs the term itself cannot find out
+   * that its transaction has read before, and that may be older than the predecessor's last write: claim first. On MariaDB the session keeps the lowered idle limit of transactions.
    */
   check(transaction: MysqlQueryable, token: FencingToken): Promise<void>;
   recordOnce(

@@ -76,6 +76,7 @@ export class Guest {
   async #enter(transaction: MysqlQueryable, own: Ask): Promise<boolean> {
     const { enter, leave } = this.#statements;
     const { serverStatus } = await ask(transaction, own, enter);
+    if (serverStatus === undefined) throw withoutStatus();
     // Where nothing commits by itself, a transaction begins with the next statement.
     if ((serverStatus & inTransaction) !== 0 || (serverStatus & autocommits) === 0) return true;
     await ask(transaction, own, leave);
@@ -115,6 +116,15 @@ function notInTransaction(transaction: MysqlQueryable): OptionError {
     transaction,
     'is not inside a transaction, so that nothing would be guarded',
     'send START TRANSACTION on a connection first, or use fence.transaction',
+  );
+}
+
+function withoutStatus(): OptionError {
+  return new OptionError(
+    'transaction',
+    'a connection',
+    'answers without `serverStatus`, so that nobody can tell whether it is inside a transaction',
+    'pass the connection of mysql2/promise, or let what wraps it hand on its answers as they are',
   );
 }
 

@@ -76,11 +76,16 @@ const limitIdleTime = (seconds: number) =>
     .map((kind) => `SESSION ${kind} = LEAST(${seconds}, ${idleLimitOf(kind)})`)
     .join(', ');
 
-const saveIdleTime =
-  '@tenure_idle_write = @@SESSION.idle_write_transaction_timeout, @tenure_idle_read = @@SESSION.idle_readonly_transaction_timeout';
+/** @param whose begins the names of the two variables: a host's and a guest's limits may be kept in one session at a time. */
+const saveIdleTime = (whose: string) =>
+  `@${whose}_write = @@SESSION.idle_write_transaction_timeout, @${whose}_read = @@SESSION.idle_readonly_transaction_timeout`;
 
-const restoreIdleTime =
-  'SESSION idle_write_transaction_timeout = @tenure_idle_write, SESSION idle_readonly_transaction_timeout = @tenure_idle_read';
+/** And forgets them. */
+const restoreIdleTime = (whose: string) =>
+  `SESSION idle_write_transaction_timeout = @${whose}_write, SESSION idle_readonly_transaction_timeout = @${whose}_read, @${whose}_write = NULL, @${whose}_read = NULL`;
+
+const host = 'tenure_idle';
+const guest = 'tenure_guest_idle';
 
 export type FenceStatements = ReturnType<typeof fenceStatements>;
 
@@ -106,13 +111,13 @@ FROM (SELECT 1 AS one) AS one LEFT JOIN ${fences} AS f ON f.name = UNHEX(?)`;
      */
     set: (lockWaitSeconds: number | undefined) => `SET @tenure_autocommit = @@SESSION.autocommit,
   @tenure_lock_wait = @@SESSION.innodb_lock_wait_timeout,
-  /*M!100300 @tenure_isolation = @@SESSION.tx_isolation, ${saveIdleTime}, SESSION tx_isolation = 'READ-COMMITTED', ${limitIdleTime(idleSeconds)}, */
+  /*M!100300 @tenure_isolation = @@SESSION.tx_isolation, ${saveIdleTime(host)}, SESSION tx_isolation = 'READ-COMMITTED', ${limitIdleTime(idleSeconds)}, */
   /*!80000 @tenure_isolation = @@SESSION.transaction_isolation, @tenure_wait = @@SESSION.wait_timeout, SESSION transaction_isolation = 'READ-COMMITTED', SESSION wait_timeout = LEAST(${idleSeconds}, @@SESSION.wait_timeout), */
   SESSION innodb_lock_wait_timeout = ${lockWaitSeconds ?? '@@SESSION.innodb_lock_wait_timeout'},
   SESSION autocommit = 0`,
 
     /** After it. */
-    restore: `SET /*M!100300 SESSION tx_isolation = @tenure_isolation, ${restoreIdleTime}, @tenure_idle_write = NULL, @tenure_idle_read = NULL, */
+    restore: `SET /*M!100300 SESSION tx_isolation = @tenure_isolation, ${restoreIdleTime(host)}, */
   /*!80000 SESSION transaction_isolation = @tenure_isolation, SESSION wait_timeout = @tenure_wait, @tenure_wait = NULL, */
   SESSION innodb_lock_wait_timeout = @tenure_lock_wait, SESSION autocommit = @tenure_autocommit,
   @tenure_isolation = NULL, @tenure_lock_wait = NULL, @tenure_autocommit = NULL`,
@@ -123,10 +128,10 @@ FROM (SELECT 1 AS one) AS one LEFT JOIN ${fences} AS f ON f.name = UNHEX(?)`;
      * Keeps true: as `set`, the idle limit of MariaDB; it stays with the session, whose end of the transaction we do not
      * see. MySQL has none that would not end idle connections of a pool, too.
      */
-    enter: `SET @tenure_guest = NULL /*M!100300 , ${saveIdleTime}, ${limitIdleTime(idleSeconds)} */`,
+    enter: `SET @tenure_guest = NULL /*M!100300 , ${saveIdleTime(guest)}, ${limitIdleTime(idleSeconds)} */`,
 
     /** Undoes `enter` where there was no transaction. */
-    leave: `SET @tenure_guest = NULL /*M!100300 , ${restoreIdleTime}, @tenure_idle_write = NULL, @tenure_idle_read = NULL */`,
+    leave: `SET @tenure_guest = NULL /*M!100300 , ${restoreIdleTime(guest)} */`,
 
     /**
      * In: name. Out: what is installed in the view of the transaction, and the settings. Locks nothing; at

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError, StoreRefusedError, UnreachableError } from '../../errors/index.js';
-import { Backoff, type Runtime, sleep } from '../../time/index.js';
+import { Backoff, sleep, within } from '../../time/index.js';
 import type { FenceConnection } from './connection.js';
 import { LockedError } from './failure.js';
 import type { ResolvedOptions } from './options.js';
@@ -112,7 +112,7 @@ export class FenceSession {
         `${what} was rolled back, nothing was written: its work took longer than ${transactionTimeoutMs} ms.`,
       );
     const remainingMs = deadlineMs - runtime.now().monotonicMs;
-    const result = await within(runtime, working, remainingMs, late);
+    const result = await within(runtime, remainingMs, Promise.resolve(working), late);
     if (runtime.now().monotonicMs >= deadlineMs) throw late();
     return result;
   }
@@ -151,18 +151,4 @@ function rollBack({ handle }: FenceConnection): void {
   } catch {
     // There is none any more.
   }
-}
-
-async function within<Value>(
-  runtime: Runtime,
-  value: Promise<Value> | Value,
-  limitMs: number,
-  late: () => Error,
-): Promise<Value> {
-  return await new Promise((resolve, reject) => {
-    const timer = runtime.setTimer(limitMs, () => reject(late()));
-    Promise.resolve(value)
-      .then(resolve, reject)
-      .finally(() => timer.cancel());
-  });
 }

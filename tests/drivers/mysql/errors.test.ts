@@ -31,6 +31,12 @@ describe('an error of the MySQL client or server', () => {
       'commit',
       StoreRefusedError,
     ],
+    ['an interruption at the commit', serverError(1317, 'ER_X'), 'commit', OutcomeUnknownError],
+    ['a time limit at the commit', serverError(1969, 'ER_X'), 'commit', OutcomeUnknownError],
+    ["MySQL's time limit at the commit", serverError(3024, 'ER_X'), 'commit', OutcomeUnknownError],
+    ['a lock wait at the commit', serverError(1205, 'ER_X'), 'commit', OutcomeUnknownError],
+    ['a collision in a group', serverError(3101, 'ER_X'), 'commit', StoreRefusedError],
+    ['an interruption', serverError(1317, 'ER_X'), 'transaction', StoreRefusedError],
     ['a deadlock', serverError(1213, 'ER_LOCK_DEADLOCK'), 'transaction', StoreRefusedError],
     ['a lock wait', serverError(1205, 'ER_LOCK_WAIT_TIMEOUT'), 'guest', StoreRefusedError],
     ['a changed row', serverError(1020, 'ER_CHECKREAD'), 'guest', StoreRefusedError],
@@ -47,6 +53,15 @@ describe('an error of the MySQL client or server', () => {
     const classified = classifyMysqlError(error, phase, 'the claim of "ledger"');
     expect(classified).toBeInstanceOf(expected);
     expect(classified.message).toContain('the claim of "ledger"');
+  });
+
+  it.each([
+    ['where nothing listens', { code: 'ECONNREFUSED', errno: -111 }, /Start the server/],
+    ['whose certificate is not trusted', { code: 'SELF_SIGNED_CERT_IN_CHAIN' }, /`ca`/],
+    ['that does not speak TLS', { code: 'HANDSHAKE_NO_SSL_SUPPORT' }, /leave ssl out/],
+  ])('says what to do about a server %s', (_title, parts, words) => {
+    const error = Object.assign(new Error('words'), parts);
+    expect(classifyMysqlError(error, 'connect', 'the claim').message).toMatch(words);
   });
 
   it('shows neither the values of a row nor the statement', () => {

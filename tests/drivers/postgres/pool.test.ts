@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
-import { withDeadline } from '../../../src/drivers/postgres/deadline.js';
+import { withDeadline } from '../../../src/drivers/deadline.js';
 import type { PostgresClient } from '../../../src/drivers/postgres/index.js';
 import { importPg } from '../../../src/drivers/postgres/pg-package.js';
 import { PostgresPoolHandle } from '../../../src/drivers/postgres/pool.js';

@@ -179,6 +179,7 @@ describe('the options of the MySQL fence', () => {
   const bad: [string, unknown, object?][] = [
     ['a URL of another store', 'redis://localhost'],
     ['no URL', 'localhost:3306'],
+    ['a password that is not encoded', 'mysql://tenure:p@ss@host/db'],
     ['several statements at a time', 'mysql://h/d?multipleStatements=true'],
     ['flags of the protocol', 'mysql://h/d?flags=MULTI_STATEMENTS'],
     ['no pool', {}],
@@ -196,6 +197,11 @@ describe('the options of the MySQL fence', () => {
   it('show nothing of a URL that is refused', async () => {
     const scheme = () => mysqlFence('mysqll://tenure:hunter2@host/db');
     expect(scheme).toThrow(
+      expect.not.objectContaining({ message: expect.stringMatching('hunter2') }),
+    );
+    const encoding = () => mysqlFence('mysql://tenure:hunter2/@host/db');
+    expect(encoding).toThrow(/an @ where none belongs/);
+    expect(encoding).toThrow(
       expect.not.objectContaining({ message: expect.stringMatching('hunter2') }),
     );
     const fence = mysqlFence('mysql://tenure:hunter2@127.0.0.1:1/db?ssl=hunter2');

@@ -416,6 +416,44 @@ describe('a check or a record of the MySQL fence', () => {
     expect(await fence.installedTerm(name)).toBe(step === 'check' ? 5 : undefined);
   });
 
+  it.each(['check', 'record'] as const)(
+    '(%s) is refused where nothing tells whether there is a transaction',
+    async (step) => {
+      const name = freshName('mute');
+      await withConnection(async (connection) => {
+        await connection.query('START TRANSACTION');
+        const mute = {
+          query: async (statement: never) => {
+            const [answer, fields] = await connection.query(statement);
+            return [Array.isArray(answer) ? answer : { affectedRows: 0 }, fields];
+          },
+          execute: (statement: never) => connection.execute(statement),
+        } as unknown as MysqlQueryable;
+        await expect(steps[step](mute, name)).rejects.toThrow(/`serverStatus`/);
+        expect(await failureOf(put(connection, name, 'unguarded'))).toBeDefined();
+      });
+    },
+  );
+
+  it('inside a transaction of another fence leaves its session as it was', async () => {
+    const name = freshName('nested');
+    const small = openPool(server.url, { connectionLimit: 1 });
+    const settingsNow = async () => {
+      const connection = await small.getConnection();
+      const settings = await settingsOf(connection);
+      connection.release();
+      return settings;
+    };
+    const was = await settingsNow();
+    const outer = mysqlFence<PoolConnection>(small);
+    await outer.transaction(tokenOf(name, 5), async (connection) => {
+      await fence.check(connection, tokenOf(`${name}/other`, 5));
+      await fence.recordOnce(connection, name, 'key', 1, 'm1');
+    });
+    expect(await settingsNow()).toEqual(was);
+    await small.end();
+  });
+
   it('takes a session that does not commit by itself for a transaction', async () => {
     const name = freshName('implicit');
     await withConnection(async (connection) => {

@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'libsql';
 import type { FenceSubject } from '../../../src/fences/conformance/index.js';
 import {
   type SqliteGuarded,
   type SqliteHandle,
   sqliteFence,
 } from '../../../src/fences/sqlite/index.js';
+import { openDatabase, type TestDatabase } from '../../support/sqlite-database.js';
+
+export { openDatabase };
 
 /** A file with the fence's tables, and a table `data` for the tests. */
 export interface PreparedFile {
@@ -27,32 +29,26 @@ export async function preparedFile(): Promise<PreparedFile> {
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A connection as a user would open it. */
-export function openDatabase(path: string): Database.Database {
-  return new Database(path);
-}
-
 const upsert =
   'INSERT INTO data VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value';
 
 export function put(transaction: SqliteGuarded, key: string, value: string): void {
   if ('run' in transaction) transaction.run(upsert, key, value);
-  else (transaction as Database.Database).prepare(upsert).run(key, value);
+  else (transaction as TestDatabase).prepare(upsert).run(key, value);
 }
 
 export function readData(database: SqliteHandle, key: string): string | undefined {
-  const row = (database as Database.Database)
-    .prepare('SELECT value FROM data WHERE key = ?')
-    .get(key);
+  const statement = database.prepare('SELECT value FROM data WHERE key = ?');
+  const row = statement.get(...([key] as never[]));
   return (row as { readonly value: string } | undefined)?.value;
 }
 
 /** A conformance subject: one fence by the file's path, one on a database of the user; both meet a third connection. */
 export function sqliteSubject(path: string): FenceSubject<SqliteGuarded> {
   const [guarded, writer, reader] = [1, 2, 3].map(() => openDatabase(path)) as [
-    Database.Database,
-    Database.Database,
-    Database.Database,
+    TestDatabase,
+    TestDatabase,
+    TestDatabase,
   ];
   const fence = sqliteFence(path);
   const other = sqliteFence(guarded);

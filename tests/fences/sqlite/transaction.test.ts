@@ -1,4 +1,3 @@
-import type Database from 'libsql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   ClosedError,
@@ -15,11 +14,12 @@ import {
   type SqliteFenceTransaction,
   sqliteFence,
 } from '../../../src/fences/sqlite/index.js';
+import type { TestDatabase } from '../../support/sqlite-database.js';
 import { openDatabase, type PreparedFile, preparedFile, put, readData } from './subject.js';
 
 let file: PreparedFile;
-let database: Database.Database;
-let reader: Database.Database;
+let database: TestDatabase;
+let reader: TestDatabase;
 let fence: SqliteFence;
 
 beforeAll(async () => {
