@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
+import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OutcomeUnknownError, RecordCorruptError } from '../../src/errors/index.js';
 import { type RedisJobStore, redisJobs } from '../../src/redis.js';
@@ -159,6 +160,23 @@ it('of a long history only so much is forgotten at once that nobody waits for it
   expect(await kept()).toBe(10);
   const left = await store.runs(job, { limit: 100 }, call);
   expect(idsOf(left)).toEqual(idsOf(runs.slice(-10).reverse()));
+});
+
+it.each([
+  ['ioredis', async () => new Redis(server.url, { lazyConnect: true })],
+  ['node-redis', async () => createClient({ url: server.url })],
+])('a client of %s is used like a URL, and never itself', async (_, open) => {
+  const client = await open();
+  const own = redisJobs(client, { namespace });
+  try {
+    const token = tokenOf(1);
+    await claimed(own, token);
+    await write(own, token, { begin: runAt(token, 5) });
+    expect((await viewOf(store)).open).toHaveLength(1);
+    expect('isOpen' in client ? client.isOpen : client.status).toBeOneOf([false, 'wait']);
+  } finally {
+    await own.close();
+  }
 });
 
 describe('with replicas that are waited for', () => {
