@@ -108,6 +108,50 @@ describe.concurrent('etcd: what comes late', () => {
     expect((await ann.acquire('free-early')).outcome).toBe('granted');
   });
 
+  it('who was one of the first at its entry, but not at its look, is called as one when it is one again', async () => {
+    const stand = await stage();
+    const { ann, bob } = stand;
+    const term = await bob.take('moved', { ttlMs: 20_000 });
+    for (const id of ['gone', 'lost']) await new Actor(bob.client, id).enroll('moved', 20_000);
+    const { reached, go, called } = await enteredBeforeLook(stand, 'moved');
+    await reached.opened;
+    const preferred = new Actor(bob.client, 'preferred');
+    await preferred.enroll('moved', 20_000, 9);
+    go.open();
+    await pause(300);
+    await bob.client.withdraw([{ name: 'moved', holder: preferred.holder }], call);
+    await ann.enroll('moved', 20_000);
+    await pause(300);
+    await bob.release('moved', term);
+    await called;
+  });
+
+  it('the end of a lock-delay that never was wakes the first who wait, and nobody else', async () => {
+    const { gateway, ann, bob } = await stage();
+    const term = await bob.take('delayed', { ttlMs: 20_000, graceMs: 5_000 });
+    const first = new Actor(bob.client, 'first');
+    const called = new Gate();
+    bob.client.onCalled(first.holder, called.open);
+    let callCount = 0;
+    ann.client.onCalled(ann.holder, () => {
+      callCount += 1;
+    });
+    await first.enroll('delayed');
+    for (const id of ['second', 'third', 'fourth'])
+      await new Actor(bob.client, id).enroll('delayed');
+    await ann.enroll('delayed');
+    await pause(300);
+    let requestCount = 0;
+    gateway.beforeRequest = ({ path }) => {
+      if (path === '/v3/kv/txn') requestCount += 1;
+      return undefined;
+    };
+    await bob.release('delayed', term);
+    await called.opened;
+    await pause(500);
+    expect([requestCount, callCount]).toEqual([0, 0]);
+  });
+
   it('a renewal extends the store lease anew: one that was sent before it may be executed already', async () => {
     const { gateway, ann, bob } = await stage();
     const ttlMs = 3_000;

@@ -4,11 +4,16 @@ import { SnapshotLedger } from '../rules/snapshot.js';
 import { describeName } from '../rules/standing.js';
 import type { EtcdKeys } from './keys.js';
 import type { View } from './reader.js';
+import { afterValue } from './values.js';
 import { foreignWaitersOf, leaderOf, type NameView, snapshotOf, waitersOf } from './view.js';
 
 /** What somebody who waits has to watch until something of it happens. */
 export interface Outlook {
   readonly watched: ReadonlySet<string>;
+  /** It is called with the first, and watches what they do. */
+  readonly isFirst: boolean;
+  /** The name is, or will be, reserved for its id. */
+  readonly isNamed: boolean;
   /** A candidate of another program leads. */
   readonly isForeign: boolean;
 }
@@ -31,13 +36,31 @@ export function judge(
   const isCalled = position >= 0 && position < calledCount;
   const leader = leaderOf(names);
   const isForeign = leader !== undefined && leader.value === undefined;
-  const watched = new Set([keys.part('after', name), keys.part('suspended', name)]);
   const predecessor = names.before.get(holder.digest);
   // Who is one of the first is preceded by the leader alone: the others are called with it.
-  if (!names.first.some(isOwn) && predecessor !== undefined) watched.add(predecessor);
-  else watched.add(isForeign ? leader.kv.key : keys.part('held', name));
+  const isFirst =
+    names.first.some(isOwn) ||
+    predecessor === undefined ||
+    (foreignWaitersOf(names).length > 0 && inFrontOfOthers(names).some(isOwn));
+  const turn = isForeign ? leader.kv.key : keys.part('held', name);
+  const watched = new Set([
+    keys.part('after', name),
+    keys.part('suspended', name),
+    isFirst ? turn : predecessor,
+  ]);
+  const { after } = names;
+  const isNamed =
+    after !== undefined && afterValue(after.value, after.modRevision)?.to === holder.id;
   const call = isCalled ? { holder, call: { name, position } } : undefined;
-  return { outlook: { watched, isForeign }, call };
+  return { outlook: { watched, isFirst, isNamed, isForeign }, call };
+}
+
+/** In front of a candidate of another program, only those have a chance who came before it. */
+function inFrontOfOthers(names: NameView): Holder[] {
+  const [foreign] = foreignWaitersOf(names);
+  return waitersOf(names)
+    .filter(({ kv }) => foreign === undefined || kv.createRevision < foreign.kv.createRevision)
+    .map((one) => one.holder);
 }
 
 /** Who may be granted the name now, as far as it concerns `holder`, in the order in which they are called. */
@@ -48,10 +71,7 @@ function whoMayHave(names: NameView, view: View, holder: Holder): readonly Holde
   if (ledger.foreignText(name) !== undefined) return [];
   const current = describeName(ledger, name, wallMs);
   const [foreign] = foreignWaitersOf(names);
-  // In front of a candidate of another program, only those have a chance who came before it.
-  const inFront = waitersOf(names)
-    .filter(({ kv }) => foreign === undefined || kv.createRevision < foreign.kv.createRevision)
-    .map((one) => one.holder);
+  const inFront = inFrontOfOthers(names);
   if (current === undefined) return foreign === undefined ? names.first : inFront;
   const isReserved = current.state === 'reserved' && current.to === holder.id;
   if (!isReserved) return [];

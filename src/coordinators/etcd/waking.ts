@@ -28,7 +28,6 @@ type Look = (names: readonly string[], timeoutMs: number) => Promise<View>;
 interface Wait {
   readonly name: string;
   readonly holder: Holder;
-  position: number | undefined;
   outlook: Outlook | undefined;
   /** Somebody was in its way, or something has happened since: if a look finds it free, that is news. */
   isDue: boolean;
@@ -37,6 +36,8 @@ interface Wait {
 }
 
 const groupParts = ['held', 'after', 'suspended'] as const;
+/** What keeps a name from everybody: its end matters to those who are called then. */
+const obstacles = ['after', 'suspended'] as const;
 const lookMs = 2_000;
 /** After a look that failed. */
 const pauseMs = 500;
@@ -89,15 +90,14 @@ export class Waking {
         this.#waits.delete(idOf(name, holder));
         continue;
       }
-      const { position, current } = result;
+      const { current } = result;
       const before = this.#waits.get(idOf(name, holder));
       // Whom it is behind may change; what it watches does not, unless it has come to be one of the first.
-      const isClear = before?.outlook !== undefined && isFirst(before) === isFirst(result);
+      const isClear = before?.outlook?.isFirst === isFirst(result);
       const wait: Wait = before ?? {
-        ...{ name, holder, position, outlook: undefined },
+        ...{ name, holder, outlook: undefined },
         ...{ isDue: false, wasFree: false },
       };
-      wait.position = position;
       wait.isDue ||= current !== undefined;
       this.#waits.set(idOf(name, holder), wait);
       // A leader of another program has a key of its own to watch.
@@ -179,10 +179,21 @@ export class Waking {
         if (name !== undefined && isNews(part, event)) woken.add(name);
       }
       for (const wait of this.#waits.values())
-        if (wait.outlook?.watched.has(key) && concerns(wait, event)) reconsidered.add(wait.name);
+        if (wait.outlook?.watched.has(key) && this.#concerns(wait, event))
+          reconsidered.add(wait.name);
     }
     for (const name of woken) this.#wake(name);
     for (const name of reconsidered) this.#reconsider(name, true);
+  }
+
+  /** A name is not free because something was put there, unless that is a reservation for who waits. */
+  #concerns({ name, holder, outlook }: Wait, { kind, keyValue }: EtcdEvent): boolean {
+    const { key, value, modRevision } = keyValue;
+    const isObstacle = obstacles.some((part) => key === this.#keys.part(part, name));
+    if (kind === 'delete')
+      return !isObstacle || outlook?.isFirst === true || outlook?.isNamed === true;
+    const after = afterValue(value, modRevision);
+    return after?.startedAtMs !== undefined && after.to === holder.id;
   }
 
   #wake(name: string): void {
@@ -272,11 +283,4 @@ function isFirst({ position = 0 }: { readonly position: number | undefined }): b
 function isNews(part: (typeof groupParts)[number], { kind }: EtcdEvent): boolean {
   // What is reserved or delayed is told by the end of the lease before it.
   return kind === 'delete' || part !== 'after';
-}
-
-/** A name is not free because something was put there, unless that is a reservation for who waits. */
-function concerns(wait: Wait, { kind, keyValue }: EtcdEvent): boolean {
-  if (kind === 'delete') return true;
-  const value = afterValue(keyValue.value, keyValue.modRevision);
-  return value?.startedAtMs !== undefined && value.to === wait.holder.id;
 }
