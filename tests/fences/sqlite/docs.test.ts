@@ -24,6 +24,8 @@ it('docs/fencing/sqlite.md holds a program that prints what the page says', asyn
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [
+        // Node 22 says of its own SQLite that it is experimental.
+        '--disable-warning=ExperimentalWarning',
         ...['--import', `data:text/javascript,${encodeURIComponent(register)}`],
         ...['--input-type=module', '--eval', program],
       ],

@@ -226,6 +226,39 @@ describe('a check of the SQLite fence in a transaction of the user', () => {
     expect(read(name)).toBe('fresh');
   });
 
+  it('cannot be swallowed where a full disk made SQLite end the transaction by itself', async () => {
+    const full = await preparedFile();
+    const user = openDatabase(full.path);
+    const own = sqliteFence(full.path);
+    put(user, 'there', 'before');
+    const { page_count: pageCount } = Object(user.prepare('PRAGMA page_count').get());
+    user.exec(`PRAGMA max_page_count = ${pageCount}; BEGIN IMMEDIATE`);
+    let failure: unknown;
+    for (let seq = 0; failure === undefined && seq < 1_000; seq++) {
+      const record = own.recordOnce(user, 'scope', 'k'.repeat(1_000), seq, 'i'.repeat(200));
+      failure = await record.then(() => undefined).catch((error: unknown) => error);
+    }
+    expect(String(failure)).toMatch(/full/i);
+    put(user, 'there', 'unguarded');
+    expect(() => user.exec('COMMIT')).toThrow(/FOREIGN KEY/);
+    user.exec('ROLLBACK');
+    expect(readData(user, 'there')).toBe('before');
+    await own.close();
+    user.close();
+    full.remove();
+  });
+
+  it('takes back what was written before, where nothing could keep it from being committed', async () => {
+    const name = freshName('unkept');
+    database.exec('PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE');
+    put(database, name, 'unguarded');
+    const attempt = fence.check(database, tokenOf(name, 5));
+    await expect(attempt).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    expect(readData(database, name)).toBeUndefined();
+    database.exec('COMMIT');
+    expect(read(name)).toBeUndefined();
+  });
+
   it('that found the file locked cannot be swallowed either', async () => {
     const name = freshName('busy');
     const blocker = openDatabase(file.path);
@@ -260,7 +293,8 @@ describe('a database that the SQLite fence is given', () => {
       Object.values(Object(database.prepare(`PRAGMA ${name}`).get()))[0];
     expect([value('synchronous'), value('busy_timeout')]).toEqual([2, 1234]);
     await own.close();
-    expect(database.open).toBe(true);
+    // It is still open.
+    database.exec('SELECT 1');
   });
 
   it('guards its own transactions whether or not it looks at foreign keys', async () => {

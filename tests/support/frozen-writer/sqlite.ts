@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { type SqliteFenceTransaction, sqliteFence } from '../../../src/fences/sqlite/index.js';
+import { openDatabase } from '../sqlite-database.js';
 import type { FencedStore, LogSide } from './store.js';
 
 /** SQLite ends nobody's transaction: a claim waits for as long as its owner is frozen inside one. */
@@ -14,7 +14,7 @@ export const store: FencedStore = {
     const fence = sqliteFence(target);
     await fence.migrate();
     await fence.close();
-    const database = new Database(target);
+    const database = openDatabase(target);
     database.exec('CREATE TABLE log (name TEXT NOT NULL, term INTEGER NOT NULL)');
     database.close();
     return { target, remove: async () => rmSync(folder, { recursive: true, force: true }) };
@@ -24,7 +24,7 @@ export const store: FencedStore = {
 
 function openSide(target: string): LogSide {
   const fence = sqliteFence(target);
-  const database = new Database(target);
+  const database = openDatabase(target);
   const insert = 'INSERT INTO log VALUES (?, ?)';
   return {
     claim: (token) => fence.claim(token),
@@ -59,7 +59,7 @@ async function untilUnlocked(write: () => unknown): Promise<void> {
       write();
       return;
     } catch (error) {
-      if ((error as { readonly code?: string }).code !== 'SQLITE_BUSY') throw error;
+      if (!/locked|busy/i.test(String(error))) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
