@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export function slow(store, refused) {
   return changed(store, {
     async write(token, change, call) {
-      await sleep(Math.random() * 60);
+      await sleep(Math.random() * (Math.random() < 0.8 ? 60 : 1_000));
       const result = await store.write(token, change, call);
       if (result.outcome === 'refused') refused();
       return result;

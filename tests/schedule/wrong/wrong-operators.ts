@@ -1,0 +1,84 @@
+import type { JobView } from '../../../src/schedule/index.js';
+import type { WrongStore } from './wrong-store.js';
+
+export const wrongOperators: readonly WrongStore[] = [
+  {
+    flaw: 'keeps the last of two pauses',
+    rejectedBy: 'operators/pause',
+    wrong: (honest) => ({
+      async pause(job, act, call) {
+        await honest.resume(job, call);
+        return await honest.pause(job, act, call);
+      },
+    }),
+  },
+  {
+    flaw: 'resumes a job with its next leader',
+    rejectedBy: 'operators/pause-survives',
+    wrong: (honest) => ({
+      async claim(token, definitions, adoptFrom, call) {
+        for (const { job } of definitions) await honest.resume(job, call);
+        return await honest.claim(token, definitions, adoptFrom, call);
+      },
+    }),
+  },
+  {
+    flaw: 'asks once more for a run that is there',
+    rejectedBy: 'operators/request',
+    wrong: (honest, state) => ({
+      async request(request, call) {
+        const asked = await honest.request(request, call);
+        if (asked !== undefined) state.jobs.get(request.job)?.requests.set(asked.id, asked);
+        return asked;
+      },
+    }),
+  },
+  {
+    flaw: 'takes the last request first',
+    rejectedBy: 'operators/requests-in-order',
+    wrong: (honest) => ({
+      async look(jobs, call) {
+        const view = await honest.look(jobs, call);
+        const turned = (job: JobView) => ({ ...job, requests: [...job.requests].reverse() });
+        return { ...view, jobs: view.jobs.map(turned) };
+      },
+    }),
+  },
+  {
+    flaw: 'cancels runs that have ended',
+    rejectedBy: 'operators/cancel',
+    wrong: (honest, state) => ({
+      async cancel(job, runId, act, call) {
+        await honest.cancel(job, runId, act, call);
+        return state.jobs.get(job)?.runs.has(runId) ?? false;
+      },
+    }),
+  },
+  {
+    flaw: 'pauses a job that is not there',
+    rejectedBy: 'operators/unknown',
+    wrong: (honest) => ({
+      pause: async (job, act, call) =>
+        (await honest.pause(job, act, call)) ?? { ...act, atMs: Date.now() },
+    }),
+  },
+  {
+    flaw: 'pauses all jobs for one',
+    rejectedBy: 'operators/apart',
+    wrong: (honest, state) => ({
+      async pause(job, act, call) {
+        const pause = await honest.pause(job, act, call);
+        for (const other of state.jobs.values()) other.pause ??= pause;
+        return pause;
+      },
+    }),
+  },
+  {
+    flaw: 'takes any limit',
+    rejectedBy: 'operators/bad-input',
+    wrong: (honest) => ({
+      runs: (job, { limit, ...options }, call) =>
+        honest.runs(job, { ...options, limit: Math.max(1, limit) }, call),
+    }),
+  },
+];

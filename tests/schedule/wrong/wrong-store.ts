@@ -1,0 +1,20 @@
+import type { JobStore } from '../../../src/schedule/index.js';
+import type { MemoryJobs } from '../../../src/schedule/memory/index.js';
+
+/** A store with one flaw, and the case of the suite that has to reject it. */
+export interface WrongStore {
+  /** What it does, to follow "a store that". */
+  readonly flaw: string;
+  readonly rejectedBy: string;
+  /** What it does instead of the honest one, whose state is at hand. */
+  readonly wrong: (honest: JobStore, state: MemoryJobs) => Partial<JobStore>;
+}
+
+export function altered(honest: JobStore, changed: Partial<JobStore>): JobStore {
+  return new Proxy(honest, {
+    get(target, name) {
+      const value = Reflect.get(changed, name) ?? Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
