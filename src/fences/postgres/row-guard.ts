@@ -2,12 +2,18 @@ import { isTerm } from '../../coordinators/index.js';
 import type { PostgresQueryable } from '../../drivers/postgres/index.js';
 import { sqlStateOf } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { OptionError, RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
+import {
+  OptionError,
+  RecordCorruptError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+} from '../../errors/index.js';
 import type { FencingToken } from '../contract.js';
 import { refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge, validateToken } from '../rule.js';
 import { quoteColumn, quoteTable } from './row-names.js';
-import { migrationOf, refusedState, triggerOf } from './row-schema.js';
+import { carriesNothing, migrationOf, refusedState, triggerOf } from './row-schema.js';
+import { commitDurably } from './statements.js';
 
 export interface PostgresRowGuardOptions {
   /** The table: `name` or `schema.name`, each 1 to 63 letters, digits and underscores. */
@@ -36,6 +42,7 @@ export interface PostgresRowGuard {
    *
    * @returns `false` if there is no such row.
    * @throws {StaleTermError} if the row has a higher term, or an equal one of another holder; nothing is changed.
+   * {@link StoreMisconfiguredError} if several rows have this key: they were changed, unless a transaction takes it back.
    */
   update(
     client: PostgresQueryable,
@@ -121,7 +128,10 @@ WHERE ${passes}`;
   async carry(client: PostgresQueryable, token: FencingToken): Promise<void> {
     const { term, holderDigest } = validateToken(token);
     const values = [`${term}:${holderDigest}`];
-    await client.query("SELECT set_config('tenure.row_token', $1, true)", values);
+    await client.query(
+      `SELECT set_config('tenure.row_token', $1, true) WHERE ${commitDurably}`,
+      values,
+    );
   }
 
   /** One statement; if it changed nothing, a look at why: there is no row, or what stands in it is newer. */
@@ -136,6 +146,7 @@ WHERE ${passes}`;
     for (let look = 0; look < mostLooks; look++) {
       const { rowCount } = await client.query(text, [term, holderDigest, key, ...bound]);
       if (rowCount === 1) return true;
+      if ((rowCount ?? 0) > 1) throw severalRows(name, this.#key, rowCount);
       const installed = await this.#installed(client, candidate, key);
       if (installed === undefined) return false;
       if (judge(installed.term === 0 ? undefined : installed, candidate) === 'refuse')
@@ -143,7 +154,7 @@ WHERE ${passes}`;
     }
     throw new StoreRefusedError(
       'CONFLICT',
-      `the write of a row under "${name}" was refused, nothing was written: the row changed all the time, or its key is not unique.`,
+      `the write of a row under "${name}" was refused, nothing was written: the row changed all the time. Try again.`,
     );
   }
 
@@ -180,11 +191,23 @@ WHERE ${passes}`;
 const passes = `(r.tenure_term IS NULL OR r.tenure_term < $1::bigint
   OR (r.tenure_term = $1::bigint AND r.tenure_holder = $2::text))`;
 
-/** For the trigger, if there is one: until the transaction ends, which without BEGIN is this statement. */
-const carried =
-  "(SELECT set_config('tenure.row_token', $1::bigint || ':' || $2::text, true) IS NOT NULL AS is_carried) AS c";
+/**
+ * For the trigger, if there is one; and a term that a crash forgets would let an old owner in again. Both until the
+ * transaction ends, which without BEGIN is this statement.
+ */
+const carried = `(SELECT set_config('tenure.row_token', $1::bigint || ':' || $2::text, true) IS NOT NULL
+  AND ${commitDurably} AS is_carried) AS c`;
 
-/** Whether an error of the `pg` client is the refusal of the trigger that {@link PostgresRowGuard.triggerSql} makes. */
+function severalRows(name: string, key: string, rowCount: unknown): StoreMisconfiguredError {
+  return new StoreMisconfiguredError(
+    `the write of a row under "${name}" changed ${rowCount} rows: the column ${key} is not unique. Roll back, or look at these rows; then give it a unique index.`,
+  );
+}
+
+/**
+ * Whether an error of the `pg` client is a refusal by the trigger that {@link PostgresRowGuard.triggerSql} makes: `TN001`, its
+ * transaction carries no token; or `TN002`, it carries a stale one.
+ */
 export function isRowRefusal(error: unknown): boolean {
-  return sqlStateOf(error) === refusedState;
+  return [carriesNothing, refusedState].includes(sqlStateOf(error) ?? '');
 }

@@ -1,7 +1,7 @@
 import { highestTerm } from '../../coordinators/index.js';
 
 /** SQLSTATEs of the trigger: nobody else's begin with TN. */
-const carriesNothing = 'TN001';
+export const carriesNothing = 'TN001';
 export const refusedState = 'TN002';
 
 /** @param table quoted. */

@@ -44,7 +44,7 @@ const limitIdleTime = limitIdleTimeTo('$5');
  * An installed term that a crash forgets would let an old owner in again; an effect that it forgets may have been
  * acknowledged, so that nobody sends its message again. Raises, never lowers. Never null.
  */
-const commitDurably = `set_config('synchronous_commit', CASE
+export const commitDurably = `set_config('synchronous_commit', CASE
   WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply')
   THEN current_setting('synchronous_commit')
   ELSE 'on' END, true) IS NOT NULL`;

@@ -33,6 +33,8 @@ export interface SqliteFence extends TransactionFence<SqliteFenceTransaction> {
    *
    * @throws {UnreachableError} if another connection has the lock, and the connection's own `busy_timeout` is over.
    * {@link StoreRefusedError} `SQLITE_BUSY_SNAPSHOT` if the transaction has read something older before.
+   * {@link StoreMisconfiguredError} if `PRAGMA foreign_keys` is off, by which SQLite would be kept from committing after a
+   * refusal. That one failure rolls back what was written before, and cannot keep you from writing on: do not swallow it.
    */
   check(transaction: SqliteGuarded, token: FencingToken): Promise<void>;
   transaction<Result>(
@@ -66,7 +68,9 @@ export interface SqliteFence extends TransactionFence<SqliteFenceTransaction> {
  *
  * @param source the path of the file, which is opened at the first use with `journal_mode = WAL`, `synchronous = FULL` and
  * `foreign_keys = ON`; or a database that you have opened, whose `synchronous` is raised to `FULL`, and which the fence
- * never closes. Do not begin a transaction on it while one of the fence's is open.
+ * never closes. All that is sent on it while a transaction of the fence is open belongs to that transaction, and is rolled back
+ * with it; what its work sends there directly, not through the transaction it is given, is not guarded once that has ended. So
+ * give the fence a connection of its own if other code uses yours.
  * @throws {OptionError} if the path, the database or an option is not usable. Nothing is opened yet.
  */
 export function sqliteFence(

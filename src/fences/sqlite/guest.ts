@@ -32,7 +32,7 @@ export class Guest {
     } catch (error) {
       if (error instanceof SequenceReusedError) throw error;
       if (transaction instanceof SqliteFenceTransaction) transaction.spoil(error);
-      else connection.exec(spoil, 'transaction', what);
+      else leaveUncommittable(connection, what);
       throw error;
     }
   }
@@ -55,9 +55,25 @@ export class Guest {
   }
 }
 
+/** Nothing that the caller writes from now on is committed, nor what it wrote before. */
+function leaveUncommittable(connection: FenceConnection, what: string): void {
+  const { isInTransaction } = connection;
+  if (!looksAtReferences(connection)) {
+    // Then no commit can be made to fail: what was written before is taken back, the rest is left to the caller.
+    connection.exec(isInTransaction ? 'ROLLBACK; BEGIN' : 'BEGIN', 'transaction', what);
+    return;
+  }
+  // A full disk, say, has made SQLite roll back by itself: each further statement would be committed at once.
+  connection.exec(isInTransaction ? spoil : `BEGIN; ${spoil}`, 'transaction', what);
+}
+
+function looksAtReferences(connection: FenceConnection): boolean {
+  return Number(connection.pragma('foreign_keys')) === 1;
+}
+
 /** @throws {StoreMisconfiguredError} */
 function requireGuardable(connection: FenceConnection): void {
-  if (Number(connection.pragma('foreign_keys')) !== 1)
+  if (!looksAtReferences(connection))
     throw new StoreMisconfiguredError(
       'the database has PRAGMA foreign_keys off, without which a transaction that was refused could still be committed. Set PRAGMA foreign_keys = ON when it is opened, or use fence.transaction.',
     );

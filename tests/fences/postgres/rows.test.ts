@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { OptionError, StaleTermError } from '../../../src/errors/index.js';
+import { OptionError, StaleTermError, StoreMisconfiguredError } from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { isRowRefusal, postgresRowGuard } from '../../../src/fences/postgres/index.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
@@ -105,6 +105,44 @@ describe('a row that is guarded by its own term', () => {
     expect(await bodyOf()).toBe(`${winner}`);
   });
 
+  it('says at once that a key is not unique, and writes no second time', async () => {
+    await pool.query('CREATE TABLE loose (id text, body text)');
+    const loose = postgresRowGuard({ table: 'loose', key: 'id' });
+    await pool.query(loose.migrationSql);
+    await pool.query("INSERT INTO loose VALUES ('twice', 'a'), ('twice', 'b')");
+    let sentCount = 0;
+    const client = {
+      query: (...asked: Parameters<typeof runSql>) => {
+        sentCount++;
+        return pool.query(...(asked as [string, unknown[]]));
+      },
+    };
+    const write = loose.update(client as never, tokenOf('n', 5), 'twice', { body: 'c' });
+    await expect(write).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(write).rejects.toThrow(/2 rows.*unique index/);
+    expect(sentCount).toBe(1);
+  });
+
+  it('commits durably whatever the session says', async () => {
+    const lax = openPool(database.url, { options: '-c synchronous_commit=off', max: 1 });
+    const client = await lax.connect();
+    const setting = async () => (await client.query('SHOW synchronous_commit')).rows[0];
+    const writes = [
+      () => rows.upsert(client, tokenOf('n', 5), key, {}),
+      () => rows.claim(client, tokenOf('n', 6), key),
+      () => guarded.carry(client, tokenOf('n', 6)),
+    ];
+    for (const write of writes) {
+      await client.query('BEGIN');
+      await write();
+      expect(await setting()).toEqual({ synchronous_commit: 'on' });
+      await client.query('COMMIT');
+    }
+    expect(await setting()).toEqual({ synchronous_commit: 'off' });
+    client.release();
+    await lax.end();
+  });
+
   it('binds every value, however it looks', async () => {
     const body = "'); DROP TABLE documents; --";
     await rows.upsert(pool, tokenOf('n', 5), key, { body, size: 7 });
@@ -169,6 +207,8 @@ describe('a table that is guarded by the trigger', () => {
     await client.query('ROLLBACK');
     client.release();
     expect(isRowRefusal(refusal)).toBe(true);
+    const without = await pool.query('UPDATE "Guarded" SET size = 1').catch((error) => error);
+    expect(isRowRefusal(without)).toBe(true);
     expect(isRowRefusal(new Error('x'))).toBe(false);
   });
 });
