@@ -7,6 +7,7 @@ import { type Endpoint, endpointText } from '../endpoint.js';
 import { type Answers, askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
 import { type NodeAddressMap, translated } from './endpoint.js';
+import { replyCode } from './errors.js';
 import type { Link } from './link.js';
 
 export interface SentinelParts {
@@ -46,33 +47,53 @@ export class SentinelSource implements RedisSource {
 
   async #masterBy(link: Link, deadlineMs: number): Promise<Endpoint | undefined> {
     const question = ['get-master-addr-by-name', this.#parts.masterName];
-    const reply = await link.call('sentinel', question, 'the question for the master', deadlineMs);
+    const reply = await link
+      .call('sentinel', question, 'the question for the master', deadlineMs)
+      .catch((error) => {
+        throw strangerOr(error, link.address);
+      });
     const [host, port] = Array.isArray(reply) ? (reply as unknown[]) : [];
     const number = Number(port);
     return typeof host === 'string' && number > 0 ? { host, port: number } : undefined;
   }
 
+  /** What most say is so. What a few say, while the others are away, may be about these few, and may pass. */
   #notFound({ unknownCount, failures }: Answers): Error {
-    const { masterName } = this.#parts;
-    if (unknownCount > 0)
-      return new StoreMisconfiguredError(
-        `the sentinels at ${this.address} know no master "${masterName}": use the name that their configuration gives it (SENTINEL MASTERS lists them).`,
-      );
-    const stranger = failures.find(
-      (failure) => failure instanceof StoreRefusedError && failure.storeCode === 'ERR',
-    );
-    if (stranger !== undefined)
-      return new StoreMisconfiguredError(
-        `what answers at ${this.address} is no Sentinel: it does not know the question for the master. Name the sentinels (usually port 26379), or use a redis:// URL for a server without them.`,
-      );
-    const denied = failures.find((failure) => failure instanceof StoreMisconfiguredError);
-    if (denied !== undefined)
-      return new StoreMisconfiguredError(
-        `the sentinels at ${this.address} turned us away: ${denied.message} Their user and password are the options sentinelUsername and sentinelPassword; that of the URL is for the Redis servers.`,
-      );
+    const { masterName, sentinels } = this.#parts;
+    const { address } = this;
+    const strangers = failures.filter((failure) => failure instanceof NoSentinelError);
+    const denied = failures.filter((failure) => failure instanceof StoreMisconfiguredError);
+    const kinds = [
+      {
+        count: unknownCount,
+        says: `the sentinels at ${address} know no master "${masterName}": use the name that their configuration gives it (SENTINEL MASTERS lists them).`,
+      },
+      {
+        count: strangers.length,
+        says: `what answers at ${address} is no Sentinel: it does not know the question for the master. Name the sentinels (usually port 26379), or use a redis:// URL for a server without them.`,
+      },
+      {
+        count: denied.length,
+        says: `the sentinels at ${address} turned us away: ${denied[0]?.message} Their user and password are the options sentinelUsername and sentinelPassword; that of the URL is for the Redis servers.`,
+      },
+    ];
+    const ofMost = kinds.find(({ count }) => 2 * count > sentinels.length);
+    if (ofMost !== undefined) return new StoreMisconfiguredError(ofMost.says);
+    const last = failures.at(-1);
+    const ofSome = kinds
+      .filter(({ count }) => count > 0)
+      .map(({ count, says }) => ` By ${count} of ${sentinels.length}, ${says}`);
     return new UnreachableError(
-      `no sentinel of ${this.address} could be asked for the master: ${failures.at(-1)?.message ?? 'none answered in time'}`,
-      failures.at(-1),
+      `no sentinel of ${address} could be asked for the master: ${last?.message ?? 'none answered in time.'}${ofSome.join('')}`,
+      last,
     );
   }
+}
+
+/** A server that is none answers in words of its own; any other refusal may be over in a moment. */
+class NoSentinelError extends StoreRefusedError {}
+
+function strangerOr(error: Error, address: string): Error {
+  if (replyCode(error) !== 'ERR' || !/unknown command/i.test(error.message)) return error;
+  return new NoSentinelError('ERR', `${address} does not know the command SENTINEL.`, error);
 }

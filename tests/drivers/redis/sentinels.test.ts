@@ -131,6 +131,30 @@ describe('a master behind sentinels', () => {
     await expect(atSentinel).rejects.toThrow('is a Sentinel, which keeps no leases');
   });
 
+  /** A campaign goes on: the one that is away may come back. */
+  const isTriedAgain = async (connection: RedisConnection, because: string) => {
+    const call = run(connection, 500);
+    await expect(call).rejects.toBeInstanceOf(UnreachableError);
+    await expect(call).rejects.toThrow(because);
+  };
+
+  it('is found although one of those that are named is no sentinel, and unreachable while the others are away', async () => {
+    await start();
+    const [master] = servers();
+    const [sentinel] = set.sentinels;
+    const hosts = `127.0.0.1:${master.port},127.0.0.1:${sentinel?.port}`;
+    const connection = () => connect(`redis+sentinel://${hosts}/${set.masterName}`);
+    expect(await run(connection())).toBe('1');
+    await sentinel?.stop();
+    await isTriedAgain(connection(), 'is no Sentinel');
+  });
+
+  it('is unreachable while one sentinel turns us away and the other ones are gone', async () => {
+    await start({ sentinelPassword: 'of-the-sentinels' });
+    for (const sentinel of set.sentinels.slice(1)) await sentinel.stop();
+    await isTriedAgain(connect(), 'sentinelPassword');
+  });
+
   it('is told of with the scheme that was written', async () => {
     await start();
     expect(redisSource('rediss+sentinel://h:1,h:2/main').address).toBe(
