@@ -1,22 +1,13 @@
-import { redactSecrets, TenureError } from '../../errors/index.js';
 import type { Emitter } from '../../events/index.js';
 import { Backoff, type Runtime } from '../../time/index.js';
 import type { JobChange, JobView } from '../contract.js';
-import { CronTimes } from '../cron.js';
 import type { ResolvedJob } from '../definition.js';
 import type { ScheduleEvents } from '../events.js';
-import {
-  type JobRecord,
-  longestDetailLength,
-  type RunRecord,
-  type RunRequest,
-  type RunState,
-  tickRunId,
-} from '../records.js';
-import { pendingChange } from '../rules/changes.js';
-import { type Due, due, type SkippedTicks } from '../rules/due.js';
+import { isOpen, type RunRecord, type RunState } from '../records.js';
 import type { JobWork } from '../work.js';
 import { Attempt, type AttemptOutcome } from './attempt.js';
+import { detailOf, type EndFacts, RunDrafts, shortened, skippedOf } from './drafts.js';
+import { dueOf } from './due-of.js';
 import type { Pen } from './pen.js';
 
 export interface LedJobOptions {
@@ -38,6 +29,7 @@ export interface LedJobOptions {
  */
 export class LedJob {
   readonly #options: LedJobOptions;
+  readonly #drafts: RunDrafts;
   #view: JobView;
   /** What was read before the last write says nothing about what stands there now. */
   #writeCount = 0;
@@ -47,6 +39,7 @@ export class LedJob {
 
   constructor(options: LedJobOptions, view: JobView) {
     this.#options = options;
+    this.#drafts = new RunDrafts(options.job, options.pen.lease);
     this.#view = view;
   }
 
@@ -107,74 +100,20 @@ export class LedJob {
     if (run !== undefined) {
       const cancelled = cancellations.find(({ runId }) => runId === run.id);
       if (cancelled !== undefined)
-        return { act: () => this.#end(run, 'cancelled', cancelled.reason, cancelled.by) };
+        return {
+          act: () => this.#end(run, 'cancelled', { detail: cancelled.reason, by: cancelled.by }),
+        };
       const atMs = run.state === 'waiting' ? (run.retryAtMs ?? 0) : 0;
       return atMs > nowMs ? { atMs } : { act: () => this.#goOn(run) };
     }
     const [request] = requests;
-    if (request !== undefined) return { act: () => this.#begin(this.#requested(request, nowMs)) };
+    if (request !== undefined)
+      return { act: () => this.#begin(this.#drafts.requested(request, nowMs)) };
     if (pause !== undefined) return {};
-    const found = this.#due(record, nowMs);
+    const found = dueOf(this.#options.job, record, nowMs);
     if (found.tickMs !== undefined || found.skipped !== undefined)
-      return { act: () => this.#begin(this.#ticked(found, nowMs)) };
+      return { act: () => this.#begin(this.#drafts.ticked(found, nowMs)) };
     return found.nextMs === undefined ? {} : { atMs: found.nextMs };
-  }
-
-  /** What is left of a former definition comes first. */
-  #due(record: JobRecord, nowMs: number): Due {
-    const { times, policy } = this.#options.job;
-    const change = pendingChange(record);
-    if (change === undefined) return due(times, policy, record.consideredToMs, nowMs);
-    const { changedAtMs } = change;
-    const former = timesOf(change.formerCron, change.formerTimeZone);
-    const found = former && due(former, policy, record.consideredToMs, nowMs, changedAtMs);
-    if (found !== undefined && found.consideredToMs > record.consideredToMs) return found;
-    return due(times, policy, changedAtMs, nowMs);
-  }
-
-  #requested({ id, atMs, by, reason }: RunRequest, nowMs: number): JobChange {
-    const begin: RunRecord = { ...this.#fresh(id, 'manual', atMs, nowMs), by, detail: reason };
-    return { job: this.name, begin, doneRequests: [id] };
-  }
-
-  #ticked({ tickMs, skipped, consideredToMs }: Due, nowMs: number): JobChange {
-    const begin =
-      tickMs === undefined
-        ? undefined
-        : this.#fresh(tickRunId(this.name, tickMs), 'tick', tickMs, nowMs);
-    return {
-      job: this.name,
-      consideredToMs,
-      ...(begin !== undefined && { begin }),
-      ...(skipped !== undefined && { runs: [this.#skippedRun(skipped, nowMs)] }),
-    };
-  }
-
-  #fresh(id: string, kind: RunRecord['kind'], tickMs: number, nowMs: number): RunRecord {
-    const counts = { attempt: 1, failureCount: 0, interruptionCount: 0 };
-    return this.#signed({
-      ...{ id, job: this.name, kind, tickMs, state: 'running' as const, beganAtMs: nowMs },
-      ...counts,
-    });
-  }
-
-  #skippedRun({ fromMs, beforeMs, count }: SkippedTicks, nowMs: number): RunRecord {
-    const { misfire } = this.#options.job.policy;
-    return this.#signed({
-      ...this.#fresh(tickRunId(this.name, fromMs), 'tick', fromMs, nowMs),
-      state: 'skipped',
-      attempt: 0,
-      endedAtMs: nowMs,
-      skippedBeforeMs: beforeMs,
-      skippedCount: count,
-      detail: `nobody began them in time (misfire: ${misfire})`,
-    });
-  }
-
-  /** As this leader writes it. */
-  #signed(run: Omit<RunRecord, 'term' | 'holderId'>): RunRecord {
-    const { term, holder } = this.#options.pen.lease;
-    return { ...run, term, holderId: holder.id };
   }
 
   async #write(change: JobChange) {
@@ -208,9 +147,7 @@ export class LedJob {
 
   /** The run is there: from this leader's own write, whose answer was lost, or from somebody before. */
   async #found(run: RunRecord, change: JobChange): Promise<void> {
-    const { term, holder } = this.#options.pen.lease;
-    const isOwn = run.term === term && run.holderId === holder.id && run.attempt === 1;
-    if (isOwn && run.state === 'running') {
+    if (this.#drafts.isOwn(run) && run.attempt === 1 && run.state === 'running') {
       this.#tellSkipped(change);
       return this.#attend(run);
     }
@@ -228,11 +165,9 @@ export class LedJob {
     const interruptionCount = run.interruptionCount + (isInterrupted ? 1 : 0);
     if (isInterrupted && interruptionCount > resumeLimit) {
       const detail = `its process ended, or lost its term, ${interruptionCount} times; what it has done is unknown`;
-      return this.#end({ ...run, interruptionCount }, 'abandoned', detail);
+      return this.#end({ ...run, interruptionCount }, 'abandoned', { detail });
     }
-    const { retryAtMs: _, ...rest } = run;
-    const attempt = run.attempt + 1;
-    const resumed = this.#signed({ ...rest, state: 'running', attempt, interruptionCount });
+    const resumed = this.#drafts.resumed(run, interruptionCount);
     await this.#write({ job: this.name, runs: [resumed] });
     await this.#attend(resumed);
   }
@@ -262,7 +197,7 @@ export class LedJob {
       case 'returned':
         return this.#end(run, 'succeeded');
       case 'cancelled':
-        return this.#end(run, 'cancelled', outcome.detail, outcome.by);
+        return this.#end(run, 'cancelled', outcome);
       case 'interrupted':
         return this.#interrupted(run);
       case 'timed-out':
@@ -276,14 +211,14 @@ export class LedJob {
   async #interrupted(run: RunRecord): Promise<void> {
     if (this.#options.job.resumeLimit > 0) return this.#putOff(run);
     const detail = 'it was told to stop, and threw; what it has done is unknown';
-    return this.#end(run, 'abandoned', detail);
+    return this.#end(run, 'abandoned', { detail });
   }
 
   async #failed(run: RunRecord, state: RunState, detail: string, error: unknown): Promise<void> {
     const { retry } = this.#options.job;
     const { runtime, events, nowMs } = this.#options;
     const failureCount = run.failureCount + 1;
-    if (failureCount > retry.limit) return this.#end({ ...run, failureCount }, state, detail);
+    if (failureCount > retry.limit) return this.#end({ ...run, failureCount }, state, { detail });
     const pauses = { firstMs: retry.firstPauseMs, limitMs: retry.longestPauseMs };
     const backoff = new Backoff(runtime, pauses);
     for (let count = 1; count < failureCount; count++) backoff.nextMs();
@@ -306,15 +241,8 @@ export class LedJob {
     events.emit('runInterrupted', { run: waiting });
   }
 
-  async #end(run: RunRecord, state: RunState, detail?: string, by?: string): Promise<void> {
-    const { retryAtMs: _, ...rest } = run;
-    const ended = this.#signed({
-      ...rest,
-      state,
-      endedAtMs: Math.round(this.#options.nowMs()),
-      ...(detail !== undefined && { detail: shortened(detail) }),
-      ...(by !== undefined && { by }),
-    });
+  async #end(run: RunRecord, state: RunState, why: EndFacts = {}): Promise<void> {
+    const ended = this.#drafts.ended(run, state, Math.round(this.#options.nowMs()), why);
     await this.#write({ job: this.name, runs: [ended] });
     this.#view = { ...this.#view, open: this.#view.open.filter(({ id }) => id !== run.id) };
     this.#options.events.emit('runEnded', { run: ended });
@@ -323,36 +251,6 @@ export class LedJob {
   /** The run as it stands, among those that are open. */
   #opened(run: RunRecord): void {
     const others = this.#view.open.filter(({ id }) => id !== run.id);
-    const isOpenStill = run.state === 'running' || run.state === 'waiting';
-    this.#view = { ...this.#view, open: isOpenStill ? [run, ...others] : others };
+    this.#view = { ...this.#view, open: isOpen(run) ? [run, ...others] : others };
   }
-}
-
-/** `undefined`: whoever wrote it knew expressions that this evaluator does not. */
-function timesOf(cron: string, timeZone: string): CronTimes | undefined {
-  try {
-    return new CronTimes(cron, timeZone);
-  } catch {
-    return undefined;
-  }
-}
-
-function skippedOf({ tickMs, skippedBeforeMs, skippedCount }: RunRecord): SkippedTicks {
-  return { fromMs: tickMs, beforeMs: skippedBeforeMs ?? tickMs, count: skippedCount ?? 1 };
-}
-
-/** Of whatever was thrown: it need not be an error, nor have a text. */
-function detailOf(error: unknown): string {
-  try {
-    if (error instanceof TenureError) return `${error.code}: ${error.message}`;
-    if (error instanceof Error) return String(error.message || error.name);
-    return String(error);
-  } catch {
-    return 'it threw something that has no text';
-  }
-}
-
-function shortened(detail: string): string {
-  const text = redactSecrets(detail);
-  return text.length <= longestDetailLength ? text : `${text.slice(0, longestDetailLength - 1)}…`;
 }

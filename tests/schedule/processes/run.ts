@@ -44,7 +44,7 @@ export interface ProcessesReport {
   readonly output: string;
 }
 
-const ttlMs = 2_400;
+const ttlMs = 2_000;
 const call = { timeoutMs: 5_000 };
 /** From the end of the last fault until all is caught up: a few ttls, and the work; a slow machine may. */
 const patienceMs = 90_000;

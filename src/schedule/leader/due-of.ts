@@ -1,0 +1,26 @@
+import { CronTimes } from '../cron.js';
+import type { ResolvedJob } from '../definition.js';
+import type { JobRecord } from '../records.js';
+import { pendingChange } from '../rules/changes.js';
+import { type Due, due } from '../rules/due.js';
+
+/** What is due of a job, by its definition; what is left of a former one comes first. */
+export function dueOf({ times, policy }: ResolvedJob, record: JobRecord, nowMs: number): Due {
+  const { consideredToMs } = record;
+  const change = pendingChange(record);
+  if (change === undefined) return due(times, policy, consideredToMs, nowMs);
+  const { formerCron, formerTimeZone, changedAtMs } = change;
+  const former = timesOf(formerCron, formerTimeZone);
+  const found = former && due(former, policy, consideredToMs, nowMs, changedAtMs);
+  if (found !== undefined && found.consideredToMs > consideredToMs) return found;
+  return due(times, policy, changedAtMs, nowMs);
+}
+
+/** `undefined`: whoever wrote it knew expressions that this evaluator does not. */
+function timesOf(cron: string, timeZone: string): CronTimes | undefined {
+  try {
+    return new CronTimes(cron, timeZone);
+  } catch {
+    return undefined;
+  }
+}
