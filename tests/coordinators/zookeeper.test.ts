@@ -299,6 +299,30 @@ describe('waiting', () => {
     expect(asked.slice(4).map(({ count }) => count)).toEqual([0, 0, 0]);
   });
 
+  it('is not in vain for who was not there when it was looked, and has entered again further back', async () => {
+    const [job, ann, late] = [newName(), await start('ann'), await start('late')];
+    const term = await ann.take(job, longTtlMs);
+    const enter = ({ client, holder }: Process, lastsMs: number) =>
+      client.enroll(
+        [{ name: job, holder, standing: 'waiting', preference: 0, ttlMs: lastsMs }],
+        call,
+      );
+    await enter(late, ttlMs);
+    await eventually('the end of the entry', async () => {
+      return (await ann.client.candidates(job, call)).length === 0;
+    });
+    const others = await Promise.all([1, 2, 3, 4].map((one) => start(`waiter-${one}`)));
+    for (const other of others) await enter(other, longTtlMs);
+    const calls: Call[] = [];
+    late.client.onCalled(late.holder, (told) => calls.push(told));
+    await pause(300);
+    await enter(late, longTtlMs);
+    await pause(300);
+    for (const { client, holder } of others) await client.withdraw([{ name: job, holder }], call);
+    await ann.release(job, term);
+    await eventually('a call', () => calls.some((told) => told.name === job));
+  });
+
   it('is found by a handoff wherever the successor stands', async () => {
     const [job, ann] = [newName(), await start('ann')];
     const term = await ann.take(job, longTtlMs);

@@ -177,24 +177,25 @@ export class Calls {
       }
       if (!isValid()) return;
       attended.isNear = isNear;
-      await this.#watchBefore(attended, loaded, control, look);
-      if (isValid()) attended.isWatched = true;
+      const isWatched = await this.#watchBefore(attended, loaded, control, look);
+      if (isValid()) attended.isWatched = isWatched;
       if (isNews) this.#call(attended, loaded);
     } catch {
       // The connection is gone, and the next one looks again.
     }
   }
 
-  /** Who stands further back hears when the one before it goes. */
+  /** Who stands further back hears when the one before it goes; `false` if ours does not stand there (yet, or any more). */
   async #watchBefore(
     attended: Attended,
     loaded: LoadedName,
     control: ZooKeeperConnection,
     look: () => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { before } = this.#placeOf(attended, loaded);
-    if (attended.isNear || before === undefined) return;
+    if (attended.isNear || before === undefined) return false;
     await control.getChildren(before, look).catch(look);
+    return true;
   }
 
   /** Ours, to know whether they live and are meant; and the first who wait. */
