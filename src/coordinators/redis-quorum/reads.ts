@@ -58,18 +58,21 @@ export class Reads {
    * and after a change of owner that meets the question halfway: what stands there then, a second look tells.
    */
   async #readChunk(names: readonly string[], deadline: Deadline): Promise<Seen[]> {
+    const sentAtMs = this.#quorum.nowMs();
     const votes = await this.#askFor(names, deadline);
+    const tookMs = this.#quorum.nowMs() - sentAtMs;
     const found = names.map((_, index) => this.#merge(votes, index));
     const unclear = [...names.keys()].filter(
       (index) =>
         found[index] === 'free' && answersOf(votes).some(({ answer }) => answer[index] !== 'free'),
     );
-    if (unclear.length === 0 || this.#quorum.leftMs(deadline) < 2 * secondLookPauseMs) return found;
+    const neededMs = secondLookPauseMs + Math.max(secondLookPauseMs, 2 * tookMs);
+    if (unclear.length === 0 || this.#quorum.leftMs(deadline) < neededMs) return found;
     await this.#quorum.pause(secondLookPauseMs);
-    const again = await this.#askFor(
-      unclear.map((index) => names[index] as string),
-      deadline,
-    );
+    const unclearNames = unclear.map((index) => names[index] as string);
+    // Without an answer to it, what the first look has found is true as well: a majority had said so.
+    const again = await this.#askFor(unclearNames, deadline).catch(() => undefined);
+    if (again === undefined) return found;
     for (const [at, index] of unclear.entries()) found[index] = this.#merge(again, at);
     return found;
   }
