@@ -47,7 +47,8 @@ async function pressTab(line: string, environment: Record<string, string> = {}):
 
 describe('completion in bash', () => {
   it('offers commands and options', async () => {
-    expect(await pressTab('tenure s')).toEqual(['status', 'suspend', 'selftest']);
+    expect(await pressTab('tenure su')).toEqual(['suspend']);
+    expect(await pressTab('tenure jobs p')).toEqual(['pause']);
     expect(await pressTab('tenure handoff payments --res')).toEqual(['--reserve']);
   });
 

@@ -8,11 +8,14 @@ const unwrapped = (message: string) => message.replace(/\s+/g, ' ');
 let database: FreshDatabase;
 /** As it is shown: without user and password. */
 let address: string;
+/** As it stands in a command to run next, where somebody puts the password in. */
+let repeated: string;
 
 beforeAll(async () => {
   database = await freshPostgresDatabase(inject('postgresUrl'));
-  const { host, pathname } = new URL(database.url);
+  const { host, pathname, username } = new URL(database.url);
   address = `postgres://${host}${pathname}`;
+  repeated = `postgres://${username}:***@${host}${pathname}`;
 });
 afterAll(() => database?.drop());
 
@@ -21,7 +24,7 @@ describe('tenure migrate', () => {
     const who = ['who', 'x', '--url', database.url];
     const missing = await tenure(who);
     expect(missing.status).toBe(78);
-    expect(missing.stderr).toContain(`next:    tenure migrate --url ${address}\n`);
+    expect(missing.stderr).toContain(`next:    tenure migrate --url '${repeated}'\n`);
 
     const first = await tenure(['migrate', '--url', database.url]);
     expect(first.status).toBe(0);
@@ -40,7 +43,7 @@ describe('tenure migrate', () => {
     const url = `${database.url}?schema=leases`;
     const who = await tenure(['who', 'x', '--url', url]);
     expect(who.status).toBe(78);
-    expect(who.stderr).toContain(`next:    tenure migrate --url '${address}?schema=leases'\n`);
+    expect(who.stderr).toContain(`next:    tenure migrate --url '${repeated}?schema=leases'\n`);
     const migrated = await tenure(['migrate', '--url', database.url, '--schema', 'leases']);
     expect(migrated.stdout).toContain('schema leases: created, version 1\njobs in schema leases:');
     expect((await tenure(['migrate', '--url', url])).stdout).toBe(

@@ -47,7 +47,7 @@ describe('what a shell may offer', () => {
     const found = await words('');
     expect(found).toEqual(expect.arrayContaining(['who', 'status', 'suspend', 'demo', 'help']));
     expect(found).not.toContain('complete');
-    expect(await words('s')).toEqual(['status', 'suspend', 'selftest']);
+    expect(await words('s')).toEqual(['schedule', 'status', 'suspend', 'selftest']);
   });
 
   it('is every option of the command, with what it means', async () => {
@@ -56,6 +56,13 @@ describe('what a shell may offer', () => {
     expect(await words('-')).toEqual(['--version', '--help']);
     const { words: found } = await suggest(program, ['who', '--conf'], lookup);
     expect(found).toEqual([{ word: '--config', meaning: 'read settings from this JSON file' }]);
+  });
+
+  it('is what can be done to jobs, and the jobs of the store', async () => {
+    expect(await words('jobs', '')).toEqual(expect.arrayContaining(['list', 'pause', 'cancel']));
+    expect(await words('jobs', 'pause', '')).toEqual(['settle', 'report']);
+    expect(await words('jobs', 'cancel', 'settle', '')).toEqual([]);
+    expect(await words('schedule', '--sp')).toEqual(['--spread']);
   });
 
   it('is a choice of an option, in both of its forms', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gone, isAlive, livesOf, overlapsOf } from '../run/harness.js';
-import { act, pulseCommand, ScheduleScene, yearly } from './scene.js';
+import { act, pulseCommand, ScheduleScene, shortTtl, yearly } from './scene.js';
 
 const limitMs = 60_000;
 
@@ -9,15 +9,17 @@ describe.concurrent('a command of tenure schedule', () => {
     'is run at its tick, told about its run and its term, and nothing else of tenure',
     async () => {
       const command =
-        'env | grep -E "^(TENURE_|LEDGER)" | sort > env.$TENURE_ATTEMPT; mv env.1 "$MARKS"';
+        'env | grep -E "^(TENURE_|LEDGER)" | sort > "$MARKS.new"; mv "$MARKS.new" "$MARKS"';
       const jobs = { job: { cron: '* * * * * *', command, shell: true, env: { LEDGER: 5 } } };
       await ScheduleScene.of(jobs, async (scene) => {
         const wrapper = await scene.start('one');
-        const run = await scene.run('job', ({ state }) => state === 'succeeded');
         await wrapper.says(/succeeded after/);
+        const watchdog = await wrapper.watchdog();
         wrapper.signal('SIGTERM');
         expect(await wrapper.ended).toEqual({ status: 0, signal: null });
-        const [last] = await scene.jobs.history('job');
+        await gone(watchdog);
+        const runs = await scene.jobs.history('job');
+        const last = runs.find(({ state }) => state === 'succeeded');
         const seen = Object.fromEntries(
           scene
             .text('marks')
@@ -33,11 +35,11 @@ describe.concurrent('a command of tenure schedule', () => {
           TENURE_NAME: 'schedule',
           TENURE_RUN_ID: last?.id,
           TENURE_RUN_KIND: 'tick',
-          TENURE_TERM: String(run.term),
+          TENURE_TERM: String(last?.term),
           TENURE_TICK: new Date(last?.tickMs ?? 0).toISOString(),
-          TENURE_TTL_MS: '2500',
+          TENURE_TTL_MS: '20000',
         });
-        expect(run.id).toBe(`job@${new Date(run.tickMs).toISOString()}`);
+        expect(seen.TENURE_RUN_ID).toBe(`job@${seen.TENURE_TICK}`);
       });
     },
     limitMs,
@@ -73,9 +75,11 @@ describe.concurrent('a command of tenure schedule', () => {
   it(
     'is stopped with all of its group when it takes too long, or somebody cancels it',
     async () => {
-      const stubborn = { ...pulseCommand('stubborn'), stopGrace: '100ms' };
+      // It lives through SIGTERM, in a shell that is there soon enough to be told.
+      const command =
+        'trap "echo told > $MARKS.told" TERM; echo $$ > $MARKS.pid; while :; do sleep 0.05; done';
       const jobs = {
-        long: { cron: yearly, ...stubborn, timeout: '300ms' },
+        long: { cron: yearly, command, shell: true, timeout: '1s', stopGrace: '200ms' },
         wrong: { cron: yearly, ...pulseCommand() },
       };
       await ScheduleScene.of(jobs, async (scene) => {
@@ -84,8 +88,8 @@ describe.concurrent('a command of tenure schedule', () => {
         const long = await scene.run('long', ({ state }) => state === 'timed-out');
         expect(long.attempt).toBe(1);
         await wrapper.says(/long: its process group was killed/);
-        for (const { pid } of livesOf(scene.marks)) expect(isAlive(pid)).toBe(false);
-        expect(scene.marks.map(({ what }) => what)).toContain('SIGTERM');
+        expect(isAlive(Number(scene.text('marks.pid')))).toBe(false);
+        expect(scene.text('marks.told')).toBe('told\n');
 
         const id = await scene.runNow('wrong');
         const { pid } = await scene.marked(
@@ -107,10 +111,10 @@ describe.concurrent('a command of tenure schedule', () => {
     async (signal) => {
       const jobs = { job: { cron: yearly, ...pulseCommand() } };
       await ScheduleScene.of(jobs, async (scene) => {
-        const one = await scene.start('one');
+        const one = await scene.start('one', ...shortTtl);
         const id = await scene.runNow('job');
         await scene.marked(({ role }) => role === 'grandchild');
-        await scene.start('two');
+        await scene.start('two', ...shortTtl);
         one.signal(signal);
         await scene.marked(({ wrapper, role }) => wrapper === 'two' && role === 'grandchild');
         if (signal === 'SIGSTOP') {
@@ -143,6 +147,25 @@ describe.concurrent('a command of tenure schedule', () => {
         expect(scene.marks.some(({ what, role }) => what === 'SIGTERM' && role === 'child')).toBe(
           false,
         );
+      });
+    },
+    limitMs,
+  );
+
+  it(
+    'is stopped at once by a second signal, which ends tenure',
+    async () => {
+      const jobs = { job: { cron: yearly, ...pulseCommand() } };
+      await ScheduleScene.of(jobs, async (scene) => {
+        const one = await scene.start('one', '--drain', '1h');
+        await scene.runNow('job');
+        const { pid } = await scene.marked(({ role }) => role === 'grandchild');
+        one.signal('SIGTERM');
+        await one.says(/stopping: what is under way may end; a second signal ends it/);
+        one.signal('SIGTERM');
+        expect(await one.ended).toEqual({ status: null, signal: 'SIGTERM' });
+        await gone(pid);
+        expect(scene.marks.map(({ what }) => what)).toContain('SIGTERM');
       });
     },
     limitMs,

@@ -5,8 +5,8 @@ import { type JobStore, Jobs, type RunRecord } from '../../../src/schedule/index
 import { sqliteJobs } from '../../../src/schedule/sqlite/index.js';
 import { killQuietly, type Mark, pulse, readMarks, until, Wrapper } from '../run/harness.js';
 
-/** Short, so that a test is; long enough for a busy machine. */
-export const ttlMs = 2_500;
+/** For a test of a takeover, which waits until a lease has expired. All others have time. */
+export const shortTtl = ['--ttl', '4s'];
 /** Due on one day of the year alone, so that nothing begins but by hand. */
 export const yearly = '0 3 1 1 *';
 export const act = { by: 'ana', reason: 'test' };
@@ -42,7 +42,7 @@ export class ScheduleScene {
   /** A process that stands for the jobs. Resolves when it does. */
   async start(id: string, ...options: string[]): Promise<Wrapper> {
     const place = ['--url', `sqlite:${join(this.folder, 'tenure.db')}`, '--id', id];
-    const file = ['-f', join(this.folder, 'jobs.yaml'), '--ttl', `${ttlMs}ms`];
+    const file = ['-f', join(this.folder, 'jobs.yaml'), '--ttl', '20s'];
     // What it is told to be called is in what its commands write, too.
     const wrapper = new Wrapper(id, ['schedule', ...file, ...place, ...options], {
       WRAPPER: id,
