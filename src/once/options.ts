@@ -58,7 +58,7 @@ export interface EffectOptions<Value> {
   readonly onUnknown?:
     | 'throw'
     | 'repeat'
-    | ((unknown: OnceRecord) => Promise<UnknownDecision<Value>> | UnknownDecision<Value>);
+    | ((unknown: OnceRecord) => Promise<UnknownDecision<Value>>);
   /** Ends the waiting, and aborts the effect's own signal: what it does then decides. */
   readonly signal?: AbortSignal;
 }

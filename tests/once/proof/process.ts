@@ -1,0 +1,81 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { Guard, serverEnvironment } from '../../support/servers/process.js';
+import type { WorkerCounts, WorkerNews, WorkerTask } from './messages.js';
+import type { ProofPlace } from './stores.js';
+
+/** One task of a worker. */
+interface Running {
+  /** By key. */
+  readonly receipts: Map<string, string>;
+  readonly ended: (counts: WorkerCounts) => void;
+}
+
+/** A process of worker.mjs. It never outlives this one. */
+export class WorkerProcess {
+  /** It has loaded what it needs, and reached the store. */
+  readonly ready: Promise<void>;
+  readonly #child: ChildProcess;
+  readonly #guard = new Guard(['KILL'], undefined);
+  readonly #exited: Promise<void>;
+  /** Rejects if it dies, unless it was killed from here. */
+  readonly #died: Promise<never>;
+  #running: Running | undefined;
+  #told: () => void = () => {};
+  #isKilled = false;
+
+  constructor(place: ProofPlace) {
+    const program = fileURLToPath(new URL('worker.mjs', import.meta.url));
+    this.#child = fork(program, [JSON.stringify(place)], { env: serverEnvironment() });
+    this.#guard.watch(this.#child.pid);
+    this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()));
+    this.#died = this.#exited.then(() => {
+      if (this.#isKilled) return new Promise<never>(() => {});
+      throw new Error(`a worker has died: ${this.#child.exitCode ?? this.#child.signalCode}`);
+    });
+    const ready = new Promise<void>((resolve) => {
+      this.#child.on('message', (news: WorkerNews) => {
+        if (news.kind === 'ready') resolve();
+        else if (news.kind === 'end') this.#running?.ended(news.counts);
+        else this.#running?.receipts.set(news.key, news.receipt);
+        this.#told();
+      });
+    });
+    this.ready = Promise.race([ready, this.#died]);
+    for (const promise of [this.ready, this.#died]) promise.catch(() => {});
+  }
+
+  /** What it was given in its last task. */
+  get receipts(): ReadonlyMap<string, string> {
+    return this.#running?.receipts ?? new Map();
+  }
+
+  /** Resolves when it has a receipt for every key. */
+  do(task: WorkerTask): Promise<WorkerCounts> {
+    const end = new Promise<WorkerCounts>((ended) => {
+      this.#running = { receipts: new Map(), ended };
+    });
+    this.#child.send(task);
+    return Promise.race([end, this.#died]);
+  }
+
+  /** Resolves when it has so many receipts of its task. */
+  async received(count: number): Promise<void> {
+    while (this.receipts.size < count) {
+      const told = new Promise<void>((resolve) => {
+        this.#told = resolve;
+      });
+      await Promise.race([told, this.#died]);
+    }
+  }
+
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    this.#isKilled = true;
+    if (this.#child.exitCode === null && this.#child.signalCode === null)
+      this.#child.kill('SIGKILL');
+    await this.#exited;
+    this.#guard.watch(undefined);
+    this.#guard.dismiss();
+  }
+}
