@@ -268,6 +268,55 @@ describe.concurrent('etcd: what comes late', () => {
     expect(await bob.client.candidates('queue', call)).toEqual([]);
   });
 
+  it('a withdrawal that arrives when its holder has entered again takes nothing of the entry', async () => {
+    const { gateway, ann, bob } = await stage();
+    await ann.enroll('came-back', 20_000);
+    const [go, done] = [new Gate(), new Gate()];
+    let sent = '';
+    gateway.beforeRequest = ({ body }) => {
+      if (!isDeletion(body)) return undefined;
+      sent = body;
+      return go.opened;
+    };
+    gateway.afterRequest = ({ body }) => {
+      if (body === sent) done.open();
+    };
+    const request = { name: 'came-back', holder: ann.holder };
+    const withdrawal = ann.client.withdraw([request], { timeoutMs: 500 });
+    await expect(withdrawal).rejects.toThrow(OutcomeUnknownError);
+    await ann.enroll('came-back', 20_000);
+    go.open();
+    await done.opened;
+    expect(await bob.client.candidates('came-back', call)).toHaveLength(1);
+    const behind = new Actor(bob.client, 'behind');
+    const entry = { standing: 'waiting', preference: 0, ttlMs: 20_000 } as const;
+    const after = { name: 'came-back', holder: behind.holder, ...entry };
+    expect(await behind.client.enroll([after], call)).toMatchObject([{ position: 1 }]);
+  });
+
+  it('of an entry that is gone, nothing is asked any more once it was withdrawn', async () => {
+    const { gateway, namespace, ann } = await stage();
+    const other = new Actor(ann.client, 'other');
+    for (const one of [ann, other]) await one.enroll('emptied', 20_000);
+    const control = `:tenure/1/${namespace}/`;
+    for (const part of ['candidate', 'waiting'])
+      await cluster.etcdctl('del', '--prefix', `${control}${part}/emptied/`);
+    await ann.client.withdraw([{ name: 'emptied', holder: ann.holder }], call);
+    await other.enroll('emptied', 20_000);
+    const looked = new Gate();
+    let askedFor = 0;
+    gateway.beforeRequest = ({ path, body }) => {
+      if (path === '/v3/kv/txn' && body.includes('DESCEND')) {
+        askedFor = body.split('DESCEND').length - 1;
+        looked.open();
+      }
+      return undefined;
+    };
+    ann.client.onCalled(other.holder, () => {});
+    await looked.opened;
+    expect(askedFor, 'whom the others wait behind').toBe(1);
+  });
+
   it('a lease whose time is over is not revived while its end cannot be written', async () => {
     const { gateway, ann, bob } = await stage();
     const [term, kept] = [await ann.take('over'), await ann.take('alive')];

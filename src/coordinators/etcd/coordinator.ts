@@ -265,7 +265,13 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       const sought = new Map(some.map(({ name, holder }) => [name, { holder }]));
       const execute = (ledger: SnapshotLedger) =>
         some.map(({ name, holder }) => ledger.candidates.withdraw(name, holder));
-      return this.#steps.run({ names, operation: 'withdraw', deadline, sought, execute });
+      const finish = () => some.map(({ name, holder }) => this.#places.forget(name, holder.digest));
+      const step = { names, operation: 'withdraw', deadline, sought, execute, finish };
+      return this.#steps.run(step).catch((error) => {
+        if (error instanceof OutcomeUnknownError)
+          for (const { name, holder } of some) this.#places.doubt(name, holder);
+        throw error;
+      });
     });
   }
 
@@ -365,11 +371,17 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   /** Ends in the store what was not renewed in time. */
   async #end(holding: Holding): Promise<void> {
     const parts = { holdings: this.#holdings, leases: this.#leases };
-    const step = () =>
-      this.#steps.run({
-        ...ending(holding, parts),
-        deadline: this.#client.deadline(endingMs),
-      });
+    const step = async () => {
+      const deadline = this.#client.deadline(endingMs);
+      try {
+        await this.#steps.run({ ...ending(holding, parts), deadline });
+        this.#forgetEntry(holding);
+      } catch (error) {
+        if ('holder' in holding && error instanceof OutcomeUnknownError)
+          this.#places.doubt(holding.name, holding.holder);
+        throw error;
+      }
+    };
     if (holding.kind !== 'doubt') return await step();
     const deadline = this.#client.deadline(endingMs);
     const voided = this.#voiding.of(holding.sentBy, 'expire', deadline);
@@ -377,6 +389,14 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     await voided.catch(() => undefined);
     await step();
     await voided;
+  }
+
+  /** Whether it was still there or not: unless it was made anew meanwhile. */
+  #forgetEntry(holding: Holding): void {
+    const { kind, name, key } = holding;
+    const isEntry = kind === 'candidate' || (kind === 'doubt' && holding.attempt === undefined);
+    if (isEntry && !this.#holdings.knowsEntry(name, key))
+      this.#places.forget(name, holding.holder.digest);
   }
 
   #note(holding: Holding): void {

@@ -34,6 +34,8 @@ export interface Whereabouts {
  */
 export class OwnPlaces {
   readonly #byName = new Map<string, Map<string, Whereabouts>>();
+  /** Those whose withdrawal has no answer: it may be executed yet, as long as the entry is as it was. */
+  readonly #doubted = new WeakSet<Whereabouts>();
 
   get(name: string, { digest }: Pick<Holder, 'digest'>): Whereabouts | undefined {
     return this.#byName.get(name)?.get(digest);
@@ -49,6 +51,18 @@ export class OwnPlaces {
   note(name: string, { digest }: Pick<Holder, 'digest'>, whereabouts: Whereabouts): void {
     const own = this.#byName.get(name) ?? new Map<string, Whereabouts>();
     this.#byName.set(name, own.set(digest, whereabouts));
+  }
+
+  /** The entry may be withdrawn by what was sent before. */
+  doubt(name: string, holder: Pick<Holder, 'digest'>): void {
+    const whereabouts = this.get(name, holder);
+    if (whereabouts !== undefined) this.#doubted.add(whereabouts);
+  }
+
+  /** Whether it has to be written anew to stay. */
+  isDoubted(name: string, holder: Pick<Holder, 'digest'>): boolean {
+    const whereabouts = this.get(name, holder);
+    return whereabouts !== undefined && this.#doubted.has(whereabouts);
   }
 
   forget(name: string, digest: string): void {

@@ -72,8 +72,9 @@ export class EntryPlan {
       placeKey,
       metadata,
     };
-    // A refresh extends the store lease and writes nothing, unless a namesake is to see that it was one.
-    if (!isAsBefore || hasNamesake) {
+    // A refresh extends the store lease and writes nothing, unless a namesake is to see that it was one, or a late
+    // withdrawal that it came after it.
+    if (!isAsBefore || hasNamesake || options.places.isDoubted(view.name, holder)) {
       this.#draft.expect(key, kv);
       this.#draft.put(key, write(next), leaseId);
     }
