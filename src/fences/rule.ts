@@ -82,6 +82,18 @@ function validateText(option: string, text: string, longestBytes: number): void 
   throw new OptionError(option, text, `is not ${option === 'id' ? 'an id' : 'a key'}`, remedy);
 }
 
+/** How many effects one call of `forgetEffects` deletes at most. */
+export const forgottenAtOnce = 10_000;
+
+const centuryMs = 100 * 365 * 24 * 60 * 60 * 1000;
+
+/** @throws {OptionError} unless it is whole milliseconds up to a century. */
+export function validateAge(olderThanMs: number): void {
+  if (Number.isSafeInteger(olderThanMs) && olderThanMs >= 0 && olderThanMs <= centuryMs) return;
+  const remedy = `use whole milliseconds from 0 to ${centuryMs}`;
+  throw new OptionError('olderThanMs', olderThanMs, 'is no such age', remedy);
+}
+
 /**
  * What a second record of one number means.
  *

@@ -10,20 +10,22 @@ const mostOperations = 128;
 /** Writes that one transaction executes if the token passes, or none of them. */
 export class EtcdBatch extends Batch {
   readonly #keys: FenceKeys;
+  readonly #comparedCount: number;
   /** etcd takes one write of a key in a transaction: the last one counts. */
   readonly #operations = new Map<string, EtcdOperation>();
 
-  /** @internal Use `fence.transaction`. */
-  constructor(keys: FenceKeys) {
+  /** @internal Use `fence.transaction`. @param comparedCount what the fence compares besides the effects. */
+  constructor(keys: FenceKeys, comparedCount: number) {
     super();
     this.#keys = keys;
+    this.#comparedCount = comparedCount;
   }
 
   /**
    * Queues a write. Nothing is sent before the work has returned.
    *
    * @throws {OptionError} if the key is empty, or one of the fence's own, if either is no text, or if that makes more than
-   * one transaction takes: 127, each record of an effect included. The batch is not executed then, not even if the error is
+   * one transaction takes: 127, each record of an effect included, of which there can be 126 beside leases. The batch is not executed then, not even if the error is
    * swallowed.
    */
   put(key: string, value: string): void {
@@ -56,13 +58,16 @@ export class EtcdBatch extends Batch {
 
   /** @internal @throws {OptionError} if it holds more than one transaction takes. */
   checkSize(): void {
-    const count = this.#operations.size + this.effects.length + 1;
-    if (count <= mostOperations) return;
+    const { length: effectCount } = this.effects;
+    const count = this.#operations.size + effectCount;
+    // Each record of an effect is a condition, too, and etcd counts both.
+    const mostEffects = mostOperations - this.#comparedCount;
+    if (count < mostOperations && effectCount <= mostEffects) return;
     throw new OptionError(
       'batch',
-      count - 1,
+      count,
       'is more than one transaction of etcd takes',
-      `write up to ${mostOperations - 1} keys at once, each record of an effect included`,
+      `write up to ${mostOperations - 1} keys at once, ${mostEffects} records of effects among them at most`,
     );
   }
 

@@ -98,7 +98,8 @@ class FenceInEtcd implements EtcdFence {
     return await runBatches(
       title,
       async () => {
-        const batch = new EtcdBatch(this.#options.keys);
+        const comparedCount = this.#options.leases === undefined ? 1 : 2;
+        const batch = new EtcdBatch(this.#options.keys, comparedCount);
         this.#passages.set(batch, await this.#look(title, candidate, []));
         return batch;
       },

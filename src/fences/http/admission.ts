@@ -71,18 +71,22 @@ export class Gate<Request> {
     const presented = readPresented(asked.header);
     if (presented === undefined) return this.#options.required ? tokenRequired() : undefined;
     if (presented instanceof MalformedHeader) return malformed(presented);
-    const ahead = this.#judgeHeight(presented);
+    const ahead = await this.#judgeHeight(presented);
     if (ahead !== undefined) return ahead;
     const name = await this.#nameOf(presented, asked.request);
     return name instanceof Refusal ? name : await this.#claim(tokenFrom(name, presented));
   }
 
   /** An absurd term, once installed, would refuse every owner to come. */
-  #judgeHeight({ term }: Presented): Refusal | undefined {
-    const { runtime, maxTermAheadMs } = this.#options;
-    const highest = runtime.now().wallMs + maxTermAheadMs;
+  async #judgeHeight({ term }: Presented): Promise<Refusal | undefined> {
+    let highest: number;
+    try {
+      highest = await this.#options.highestTerm();
+    } catch (error) {
+      return unavailable('How high terms can be could not be looked up.', error, { term });
+    }
     if (term <= highest) return undefined;
-    const detail = `Term ${term} lies more than ${maxTermAheadMs} ms above the clock of this service, so no store has granted it.`;
+    const detail = `Term ${term} is above ${highest}, the highest that this service takes, so no store has granted it.`;
     return new Refusal(problem('term-too-high', detail, { term }));
   }
 

@@ -39,7 +39,7 @@ export function expressFence<
   return (request, response, next) => {
     void admitNode(gate, request, request).then((admission) => {
       // Nobody waits any more, and a handler that listens for the end of the body would wait for ever.
-      if (response.destroyed) return;
+      if (response.destroyed || response.writableEnded) return;
       if (admission.answer !== undefined) return send(response, admission.answer);
       rememberToken(admission.token, request);
       next();
@@ -62,6 +62,11 @@ export async function admitNode<Request>(
 
 /** Node reads the rest of the request by itself once it is answered, so the connection goes on. */
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.headersSent) {
+    // Somebody before the fence has begun an answer, which must not pass for one of the service.
+    response.destroy();
+    return;
+  }
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }

@@ -42,10 +42,17 @@ export interface HttpFenceOptions<Request = unknown> {
   readonly methods?: 'unsafe' | 'all' | readonly string[];
   /**
    * How far a term may lie above this machine's wall clock in milliseconds since 1970, from 0; default 3 600 000, an hour.
-   * Terms follow the clock of the coordinator, so a higher one is a mistake or an attempt to lock out every later owner,
-   * and is refused with 400. `Infinity` where terms do not follow a clock and can exceed it: ZooKeeper's.
+   * Terms of most coordinators follow their clock, so a higher one is a mistake or an attempt to lock out every later owner,
+   * and is refused with 400. Those of etcd and of ZooKeeper follow none: see {@link maxTerm}.
    */
   readonly maxTermAheadMs?: number;
+  /**
+   * The highest term that is taken, in place of one by the clock; not to be given with `maxTermAheadMs`. For coordinators
+   * whose terms count what happens in the store: etcd's are far below the clock, so one request with the time for a term
+   * would lock out every owner to come, and ZooKeeper's grow past it. A number from 1, or a function that finds it out, for
+   * instance a little above the store's own counter; if it throws, the answer is 503. `Infinity`: any term is taken.
+   */
+  readonly maxTerm?: number | (() => number | Promise<number>);
   /** How long the store may take, in milliseconds, 1 to 3 600 000; then the answer is 503. Default 5 000. */
   readonly timeoutMs?: number;
   /** `Retry-After` of a 503, in milliseconds, 0 to 86 400 000, rounded up to seconds. Default 1 000. */
@@ -71,7 +78,7 @@ export interface ResolvedHttpFence<Request> {
   readonly resource: HttpFenceResource<Request>;
   readonly required: boolean;
   isFenced(method: string): boolean;
-  readonly maxTermAheadMs: number;
+  readonly highestTerm: () => number | Promise<number>;
   readonly timeoutMs: number;
   readonly retryAfterMs: number;
   readonly onRefused: (refusal: HttpFenceRefusal<Request>) => void;
@@ -87,6 +94,7 @@ export function resolveHttpFence<Request>(
 ): ResolvedHttpFence<Request> {
   requireObject('options', options, 'pass at least fence and resource');
   const { required = true, onRefused } = options;
+  const runtime = requireRuntime(options.runtime);
   if (typeof required !== 'boolean')
     throw new OptionError('required', required, 'is not a boolean', 'use true or false');
   if (onRefused !== undefined && typeof onRefused !== 'function')
@@ -96,11 +104,11 @@ export function resolveHttpFence<Request>(
     resource: requireResource(options.resource),
     required,
     isFenced: resolveMethods(options.methods),
-    maxTermAheadMs: range('maxTermAheadMs', options.maxTermAheadMs ?? hourMs, 0, Infinity),
+    highestTerm: resolveHighestTerm(options, runtime),
     timeoutMs: range('timeoutMs', options.timeoutMs ?? 5_000, 1, hourMs),
     retryAfterMs: range('retryAfterMs', options.retryAfterMs ?? 1_000, 0, 24 * hourMs),
     onRefused: onRefused === undefined ? () => {} : isolated(onRefused),
-    runtime: requireRuntime(options.runtime),
+    runtime,
   };
 }
 
@@ -131,6 +139,24 @@ function resolveMethods(
   }
   const remedy = "use 'unsafe', 'all' or a list of names in capitals";
   throw new OptionError('methods', methods, 'names no methods', remedy);
+}
+
+function resolveHighestTerm(
+  { maxTerm, maxTermAheadMs }: Pick<HttpFenceOptions, 'maxTerm' | 'maxTermAheadMs'>,
+  runtime: Runtime,
+): () => number | Promise<number> {
+  if (maxTerm === undefined) {
+    const aheadMs = range('maxTermAheadMs', maxTermAheadMs ?? hourMs, 0, Infinity);
+    return () => runtime.now().wallMs + aheadMs;
+  }
+  if (maxTermAheadMs !== undefined) {
+    const remedy = 'leave out one of the two';
+    throw new OptionError('maxTerm', maxTerm, 'is given beside maxTermAheadMs', remedy);
+  }
+  if (typeof maxTerm === 'function') return maxTerm;
+  if (typeof maxTerm === 'number' && maxTerm >= 1) return () => maxTerm;
+  const remedy = 'use a number from 1, or a function that answers one';
+  throw new OptionError('maxTerm', maxTerm, 'is no term', remedy);
 }
 
 function range(option: string, value: number, smallest: number, largest: number): number {

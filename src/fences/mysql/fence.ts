@@ -15,12 +15,14 @@ import {
   runTransaction,
 } from '../../drivers/mysql/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { ClosedError, OptionError, StoreRefusedError } from '../../errors/index.js';
+import { ClosedError, StoreRefusedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
   type Candidate,
   type Effect,
+  forgottenAtOnce,
   judgeRepetition,
+  validateAge,
   validateEffect,
   validateToken,
   validateWork,
@@ -85,10 +87,6 @@ export function mysqlFence<Connection extends MysqlConnection = MysqlConnection>
   requireObject('options', options);
   return new FenceInMysql(source, resolveOptions(options, typeof source === 'string'));
 }
-
-const forgottenAtOnce = 10_000;
-/** A century. */
-const longestAgeMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
 class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Connection> {
   readonly promises: FencePromises;
@@ -215,10 +213,7 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
 
   async forgetEffects(olderThanMs: number): Promise<number> {
     this.#assertOpen();
-    if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0 || olderThanMs > longestAgeMs) {
-      const remedy = `use whole milliseconds from 0 to ${longestAgeMs}`;
-      throw new OptionError('olderThanMs', olderThanMs, 'is no such age', remedy);
-    }
+    validateAge(olderThanMs);
     const what = 'forgetting old effects';
     const text = this.#statements.forget(forgottenAtOnce);
     return await this.#transact(what, async (connection) => {

@@ -12,12 +12,14 @@ import {
   runTransaction,
 } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { ClosedError, OptionError } from '../../errors/index.js';
+import { ClosedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
   type Candidate,
   type Effect,
+  forgottenAtOnce,
   judgeRepetition,
+  validateAge,
   validateEffect,
   validateToken,
   validateWork,
@@ -74,10 +76,6 @@ export function postgresFence<Client extends PostgresClient = PostgresClient>(
   requireObject('options', options);
   return new FenceInPostgres(source, resolveOptions(options, typeof source === 'string'));
 }
-
-const forgottenAtOnce = 10_000;
-/** A century. */
-const longestAgeMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
 class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Client> {
   readonly promises: FencePromises = {
@@ -189,10 +187,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
 
   async forgetEffects(olderThanMs: number): Promise<number> {
     this.#assertOpen();
-    if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0 || olderThanMs > longestAgeMs) {
-      const remedy = `use whole milliseconds from 0 to ${longestAgeMs}`;
-      throw new OptionError('olderThanMs', olderThanMs, 'is no such age', remedy);
-    }
+    validateAge(olderThanMs);
     const what = 'forgetting old effects';
     const values = [olderThanMs, forgottenAtOnce];
     return await this.#transact(what, async (client) => {

@@ -1,13 +1,15 @@
 import { isTerm, validateName } from '../../coordinators/index.js';
 import { sqlitePath } from '../../drivers/sqlite/index.js';
-import { OptionError, RecordCorruptError } from '../../errors/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import { refusalOf } from '../refusal.js';
 import {
   type Candidate,
+  forgottenAtOnce,
   type InstalledTerm,
   judge,
   judgeRepetition,
+  validateAge,
   validateEffect,
   validateToken,
   validateWork,
@@ -79,10 +81,6 @@ export function sqliteFence(
 ): SqliteFence {
   return new FenceInSqlite(source, resolveOptions(options));
 }
-
-const forgottenAtOnce = 10_000;
-/** A century. */
-const longestAgeMs = 100 * 365 * 24 * 60 * 60 * 1000;
 
 class FenceInSqlite implements SqliteFence {
   readonly promises: FencePromises = {
@@ -166,10 +164,7 @@ class FenceInSqlite implements SqliteFence {
 
   async forgetEffects(olderThanMs: number): Promise<number> {
     this.#assertOpen();
-    if (!Number.isSafeInteger(olderThanMs) || olderThanMs < 0 || olderThanMs > longestAgeMs) {
-      const remedy = `use whole milliseconds from 0 to ${longestAgeMs}`;
-      throw new OptionError('olderThanMs', olderThanMs, 'is no such age', remedy);
-    }
+    validateAge(olderThanMs);
     const what = 'forgetting old effects';
     const values = [String(olderThanMs), String(forgottenAtOnce)];
     return await this.#session.transact(what, ({ connection }) =>

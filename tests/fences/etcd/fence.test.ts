@@ -8,6 +8,7 @@ import {
 import { type EtcdFence, etcdCoordinator, etcdFence } from '../../../src/etcd.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import type { EtcdBatch } from '../../../src/fences/etcd/index.js';
+import type { FencingToken } from '../../../src/fences/index.js';
 import { Leases } from '../../../src/index.js';
 import { LeaseEndedError } from '../../../src/leases/index.js';
 import { FaultProxy } from '../../support/proxy.js';
@@ -71,6 +72,25 @@ describe('a batch of the etcd fence', { timeout: 30_000 }, () => {
       await fence.recordOnce(batch, name, 'key', 1, 'm1');
     });
     await expect(withRecord).rejects.toBeInstanceOf(OptionError);
+  });
+
+  it('records as many effects as one transaction compares, beside the leases one less', async () => {
+    const name = freshName('records');
+    let round = 0;
+    const records = async (fence: EtcdFence, token: FencingToken, count: number) => {
+      const key = `${round++}`;
+      await fence.transaction(token, async (batch) => {
+        for (let seq = 0; seq < count; seq++) await fence.recordOnce(batch, name, key, seq, 'm');
+      });
+    };
+    const plain = opened(etcdFence(cluster.url));
+    await records(plain, tokenOf(name, 1), 127);
+    const leases = opened(new Leases(opened(etcdCoordinator(cluster.url))));
+    const lease = await leases.acquire(name, { ttlMs: 30_000 });
+    const beside = opened(etcdFence(cluster.url, { leases: {} }));
+    await records(beside, lease as FencingToken, 126);
+    const over = records(beside, lease as FencingToken, 127);
+    await expect(over).rejects.toMatchObject({ option: 'batch', remedy: /126 records/ });
   });
 
   it.each<[string, (batch: EtcdBatch) => unknown]>([

@@ -1,4 +1,5 @@
-import { Agent } from 'node:http';
+import { Agent, createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   OutcomeUnknownError,
@@ -9,6 +10,7 @@ import { tokenOf } from '../../../src/fences/conformance/scenario.js';
 import type { FencingToken } from '../../../src/fences/index.js';
 import { memoryFence } from '../../../src/fences/memory/index.js';
 import { postgresFence } from '../../../src/fences/postgres/index.js';
+import { nodeFence } from '../../../src/http.js';
 import { headersFor, send } from './client.js';
 import { type Arrival, type Running, type SubjectOptions, subjects } from './subjects.js';
 
@@ -143,10 +145,32 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     expect((await send(url, { headers: headersFor(near) })).status).toBe(200);
   });
 
-  it('can be told that terms follow no clock', async () => {
-    const { url } = await start({ maxTermAheadMs: Number.POSITIVE_INFINITY });
+  it.each([
+    ['whatever it is', { maxTermAheadMs: Number.POSITIVE_INFINITY }],
+    ['whatever it is', { maxTerm: Number.POSITIVE_INFINITY }],
+    ['up to a number', { maxTerm: 8_640_000_000_000_000 }],
+    ['up to what is looked up', { maxTerm: async () => 8_640_000_000_000_000 }],
+  ])('can be told that terms follow no clock: one is taken %s', async (_title, options) => {
+    const { url } = await start(options);
     const high = tokenOf('ledger', 8_640_000_000_000_000);
     expect((await send(url, { headers: headersFor(high) })).status).toBe(200);
+  });
+
+  it('refuses the time for a term where terms count something else', async () => {
+    for (const maxTerm of [1_000_000, async () => 1_000_000]) {
+      const { url, fence } = await start({ maxTerm });
+      const reply = await send(url, { headers: headersFor(tokenOf('ledger', Date.now())) });
+      expect(reply.problem.type).toBe('urn:tenure:fencing:term-too-high');
+      expect(await fence.installedTerm('ledger')).toBeUndefined();
+      const low = headersFor(tokenOf('ledger', 1_000_000));
+      expect((await send(url, { headers: low })).status).toBe(200);
+    }
+  });
+
+  it('answers 503 if it cannot be looked up how high terms are', async () => {
+    const { url } = await start({ maxTerm: () => Promise.reject(new Error('no answer')) });
+    const reply = await send(url, { headers: headersFor(tokenOf('ledger', 5)) });
+    expect(reply.status).toBe(503);
   });
 
   it('lets the server name the resource: a client can name no other one', async () => {
@@ -301,6 +325,43 @@ describe.each(['node:http', 'Express'] as const)('a client of %s that has gone',
     grant();
     await send(`${running.url}/last`, { headers: headersFor(owner) });
     expect(arrivals).toEqual(['/next', '/last']);
+  });
+});
+
+describe('an answer that somebody before the fence has begun', () => {
+  const run = async (begin: (response: ServerResponse) => void, token: FencingToken) => {
+    const fence = memoryFence();
+    await fence.claim(tokenOf('ledger', 6));
+    let isServed = false;
+    const guarded = nodeFence({ fence, resource: 'ledger' }, (_request, response) => {
+      isServed = true;
+      response.end('rest');
+    });
+    const server = createServer((request, response) => {
+      begin(response);
+      guarded(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    open.push({ url, close: async () => void server.close() });
+    const reply = fetch(url, { method: 'POST', headers: headersFor(token) });
+    const text = await reply.then((response) => response.text()).catch(() => 'broken off');
+    return { text, isServed };
+  };
+  const begun = (response: ServerResponse) => void response.write('begun ');
+
+  it('goes on if the request is admitted', async () => {
+    expect(await run(begun, tokenOf('ledger', 7))).toEqual({ text: 'begun rest', isServed: true });
+  });
+
+  it('is broken off if it is refused, and the process lives', async () => {
+    const refused = await run(begun, tokenOf('ledger', 5));
+    expect(refused).toEqual({ text: 'broken off', isServed: false });
+  });
+
+  it('stays as it is if it was finished', async () => {
+    const finished = await run((response) => void response.end('timed out'), tokenOf('ledger', 7));
+    expect(finished).toEqual({ text: 'timed out', isServed: false });
   });
 });
 
