@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { unlessOfQuorum } from '../../../src/coordinators/redis/scripts/alone.js';
 import type { RedisScript } from '../../../src/drivers/redis/index.js';
 import type { FaultProxy } from '../proxy.js';
 
@@ -63,6 +64,8 @@ export function holdRequests(proxy: FaultProxy, script: RedisScript): Promise<vo
   });
 }
 
-function carries(bytes: Buffer, { name, sha }: RedisScript): boolean {
-  return bytes.includes(sha) || bytes.includes(`-- tenure: ${name}\n`);
+/** By its digest, as it runs at a server that is no node of a quorum; or by its name, where the server does not know it yet. */
+function carries(bytes: Buffer, script: RedisScript): boolean {
+  const { sha } = unlessOfQuorum(script);
+  return bytes.includes(sha) || bytes.includes(`-- tenure: ${script.name}\n`);
 }
