@@ -88,8 +88,8 @@ class Rounds {
     const [victim, survivor] = isFirst ? [one, two] : [two, one];
     void victim.do(task).catch(() => {});
     const ended = survivor.do(task);
-    // Some of the last ones are in its hands when it has the others.
-    await victim.received(1 + Math.floor(this.#random.random() * (size - lanesAtWork)));
+    // Later it would find most of them done.
+    await victim.received(1 + Math.floor((this.#random.random() * size) / 2));
     await pause(this.#random.random() * 5);
     await victim.kill();
     this.#totals.kills += 1;
@@ -115,8 +115,5 @@ class Rounds {
     }
   }
 }
-
-/** How many keys one process has under way, at least. */
-const lanesAtWork = 8;
 
 const pause = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));
