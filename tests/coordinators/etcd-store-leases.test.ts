@@ -127,6 +127,32 @@ describe.concurrent('the store leases of a coordinator', () => {
     expect(await ann.take('revoked')).toBeGreaterThan(term);
   });
 
+  it('with it goes all that hung on it, which is asked and told of a few times, not once for each name', async () => {
+    const { url, proxy, requests } = await recorded();
+    const ann = actor('ann', url);
+    let lostCount = 0;
+    ann.client.onConnectionLost(() => {
+      lostCount += 1;
+    });
+    const names = Array.from({ length: 60 }, (_, index) => `ended-${index}`);
+    const parts = { holder: ann.holder, ttlMs: 20_000 };
+    await ann.client.acquire(
+      names.map((name) => ({ name, attempt: 'b'.repeat(32), ...parts })),
+      call,
+    );
+    const hex = /ended-0\/([0-9a-f]+)-/.exec(
+      await cluster.etcdctl('get', '--prefix', 'ended-0/'),
+    )?.[1];
+    await pause(1_000);
+    requests.length = 0;
+    await cluster.etcdctl('lease', 'revoke', hex ?? '');
+    await until('word of the loss', 2_000, async () => lostCount > 0);
+    await pause(500);
+    expect(lostCount).toBeLessThan(10);
+    expect(requests.filter((text) => !text.includes('/v3/watch')).length).toBeLessThan(20);
+    proxy.up.heal();
+  });
+
   it('a key that somebody deletes is a loss that its holder is told of at once, also right after the grant', async () => {
     for (const [name, afterMs] of [
       ['deleted-early', 0],

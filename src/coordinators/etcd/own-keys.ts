@@ -2,7 +2,7 @@ import { type EtcdClient, type EtcdEvent, Follower } from '../../drivers/etcd/in
 import { elapsedMs, type Instant } from '../../time/index.js';
 import type { HeldLease, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
-import { get } from './reader.js';
+import { get, longestTxn } from './reader.js';
 
 /**
  * What is held for a shorter time is not watched: whoever takes a name and gives it back at once pays for no watch.
@@ -11,7 +11,11 @@ import { get } from './reader.js';
 const settledMs = 250;
 /** So many keys are watched. Of more, those that are held longest. */
 const mostKeys = 500;
+/** So many are asked for anew without a second thought. */
+const keysAtOnce = 50;
 const inquiryMs = 2_000;
+/** Each needs three operations of a transaction. */
+const keysPerInquiry = Math.floor(longestTxn / 3);
 
 /** Watches the keys that this coordinator holds names by, for a hand or a server that deletes one. */
 export class OwnKeys {
@@ -21,6 +25,9 @@ export class OwnKeys {
   readonly #onLost: () => void;
   readonly #follower: Follower;
   #heldSince = new Map<string, Instant>();
+  /** Those whose key was deleted in this revision, by whomever. */
+  #gone = new Map<HeldLease, number>();
+  #isInquiring = false;
 
   /** @param onLost is told that something is gone which nobody has given back. */
   constructor(client: EtcdClient, keys: EtcdKeys, holdings: Holdings, onLost: () => void) {
@@ -34,7 +41,8 @@ export class OwnKeys {
       onEvents: (events) => this.#heed(events),
       // When a connection is lost, everything is renewed anyway.
       onAgain: () => {},
-      gatheringMs: settledMs,
+      // A new watch asks for all keys anew: the more there are, the more rarely.
+      gatheringMs: () => settledMs * Math.max(1, holdings.leases().length / keysAtOnce),
     });
   }
 
@@ -74,33 +82,54 @@ export class OwnKeys {
     );
     for (const lease of this.#holdings.leases()) {
       const revision = deletions.get(lease.key) ?? 0;
-      if (revision > lease.modRevision && this.#isKept(lease)) this.#inquire(lease, revision);
+      if (revision > lease.modRevision && this.#isKept(lease)) this.#gone.set(lease, revision);
     }
+    void this.#inquire();
     // What is gone needs no watch.
     this.#follower.changed();
   }
 
-  #inquire(lease: HeldLease, revision: number): void {
-    const tell = (isLoss: boolean) => {
-      if (isLoss && this.#isKept(lease)) this.#onLost();
-    };
-    this.#isLoss(lease, revision).then(tell, () => tell(true));
+  /** With a store lease go all of its keys, each with an event of its own: what comes meanwhile is asked for together. */
+  async #inquire(): Promise<void> {
+    if (this.#isInquiring) return;
+    this.#isInquiring = true;
+    while (this.#gone.size > 0) {
+      const gone = [...this.#gone];
+      this.#gone = new Map();
+      const isLoss = await this.#isAnyLost(gone).catch(() => true);
+      if (isLoss && gone.some(([lease]) => this.#isKept(lease))) this.#onLost();
+    }
+    this.#isInquiring = false;
   }
 
   #isKept(lease: HeldLease): boolean {
     return !lease.isLeaving && this.#holdings.leaseOf(lease.name) === lease;
   }
 
-  /** Otherwise another client of this holder, such as one of another thread, has given it back. */
-  async #isLoss({ name, leaseId }: HeldLease, revision: number): Promise<boolean> {
-    const deadline = this.#client.deadline(inquiryMs);
-    const held = { key: this.#keys.part('held', name) };
-    const session = { key: this.#keys.session(leaseId) };
+  /** Otherwise another client of these holders, such as one of another thread, has given them back. */
+  async #isAnyLost(gone: readonly (readonly [HeldLease, number])[]): Promise<boolean> {
+    for (const leaseId of new Set(gone.map(([lease]) => lease.leaseId))) {
+      const deadline = this.#client.deadline(inquiryMs);
+      if ((await this.#client.timeToLive(leaseId, 'watch', deadline)) === undefined) return true;
+    }
+    for (let start = 0; start < gone.length; start += keysPerInquiry)
+      if (await this.#isAnyTaken(gone.slice(start, start + keysPerInquiry))) return true;
+    return false;
+  }
+
+  async #isAnyTaken(gone: readonly (readonly [HeldLease, number])[]): Promise<boolean> {
     // Who gives a name back deletes both of its keys at once, and leaves the note of the store lease.
-    const operations = [get(held, revision), get(session, revision), get(session, revision - 1)];
+    const operations = gone.flatMap(([{ name, leaseId }, revision]) => {
+      const session = { key: this.#keys.session(leaseId) };
+      const held = { key: this.#keys.part('held', name) };
+      return [get(held, revision), get(session, revision), get(session, revision - 1)];
+    });
+    const deadline = this.#client.deadline(inquiryMs);
     const { found } = await this.#client.read(operations, 'watch', deadline);
-    const [isHeld, isNoted, wasNoted] = found.map((some) => some.length > 0);
-    if (isHeld || (wasNoted && !isNoted)) return true;
-    return (await this.#client.timeToLive(leaseId, 'watch', deadline)) === undefined;
+    return gone.some((_, index) => {
+      const some = found.slice(3 * index, 3 * index + 3);
+      const [isHeld, isNoted, wasNoted] = some.map((keys) => keys.length > 0);
+      return isHeld === true || (wasNoted === true && isNoted === false);
+    });
   }
 }

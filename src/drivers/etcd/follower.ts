@@ -10,12 +10,12 @@ export interface FollowerOptions {
   /** It is watched again, after a time in which anything may have happened. */
   readonly onAgain: () => void;
   /** Ranges that are wanted at nearly the same time are asked for together. Default 5. */
-  readonly gatheringMs?: number;
+  readonly gatheringMs?: () => number;
 }
 
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
-const usualGatheringMs = 5;
+const usualGatheringMs = () => 5;
 /** A member tells a watch that begins in the past of that past within a tenth of this. */
 const catchingUpMs = 1_000;
 
@@ -31,7 +31,7 @@ interface Owed {
 export class Follower {
   readonly #options: FollowerOptions;
   #watch: EtcdWatch | undefined;
-  #watched = '';
+  #watched = new Set<string>();
   #timer: Timer | undefined;
   #pauseMs = shortestPauseMs;
   /** Everything before this revision was heard, as far as it was watched; of this one perhaps a part. */
@@ -50,7 +50,7 @@ export class Follower {
   /** The ranges may have changed. */
   changed(): void {
     const { gatheringMs = usualGatheringMs } = this.#options;
-    if (!this.#isClosed && !this.#isBroken) this.#timer ??= this.#followIn(gatheringMs);
+    if (!this.#isClosed && !this.#isBroken) this.#timer ??= this.#followIn(gatheringMs());
   }
 
   /** What is added to the ranges now is to be heard from this revision on. What is heard already may be heard again. */
@@ -79,8 +79,10 @@ export class Follower {
     const { client } = this.#options;
     const ranges = this.#options.ranges();
     // From where on, only matters when they are asked for.
-    const wanted = JSON.stringify(ranges.map(({ key, end }) => [key, end]));
-    if (wanted === this.#watched && this.#watch !== undefined) {
+    const wanted = new Set(ranges.map(({ key, end }) => JSON.stringify([key, end])));
+    const isWatched = [...wanted].every((range) => this.#watched.has(range));
+    // What is not wanted any more is told a little longer, and costs less than a new connection.
+    if (isWatched && wanted.size > 0 && this.#watch !== undefined) {
       this.#owed = this.#owed.filter(({ isAsked }) => isAsked);
       return;
     }

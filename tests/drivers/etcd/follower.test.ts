@@ -37,6 +37,7 @@ function stage() {
     location,
     runtime: { ...realRuntime, setTimer },
   });
+  const watch = vi.spyOn(client, 'stream');
   const prefix = `${realRuntime.randomHex(4)}/`;
   const keys = new Set<string>();
   const heard: string[] = [];
@@ -74,13 +75,13 @@ function stage() {
       }
     },
     onAgain: () => heard.push('again'),
-    gatheringMs,
+    gatheringMs: () => gatheringMs,
   });
   ends.push(() => {
     follower.close();
     client.close();
   });
-  return { ...stageOf, stage: stageOf, follower };
+  return { ...stageOf, stage: stageOf, follower, watch };
 }
 
 /** It is watched when what is put there is heard. */
@@ -126,6 +127,23 @@ describe('who follows keys of etcd', () => {
     followNow();
     await hears('-new');
     expect(heard).not.toContain('again');
+  });
+
+  it('begins no new watch for what is not to be heard any more, until there is something new', async () => {
+    const scene = stage();
+    const { keys, follower, write, hears, hold, followNow, watch } = scene;
+    await watching(scene, 'stays');
+    await watching(scene, 'goes');
+    const countBefore = watch.mock.calls.length;
+    keys.delete('goes');
+    hold();
+    follower.changed();
+    followNow();
+    await write('-stays');
+    await hears('-stays');
+    expect(watch.mock.calls.length).toBe(countBefore);
+    await watching(scene, 'comes');
+    expect(watch.mock.calls.length).toBe(countBefore + 1);
   });
 
   it('hears all of one step, though a new watch begins when it has heard a part of it', async () => {
