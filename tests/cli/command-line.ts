@@ -40,6 +40,14 @@ export async function tenure(
   return await ended.finally(() => running.delete(ended));
 }
 
+/** What `tenure selftest` says once the machine was quick enough for a verdict: 75 says that it was not. */
+export async function selftest(args: readonly string[]): Promise<Outcome> {
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await tenure(['selftest', ...args]);
+    if (outcome.status !== 75 || attempt === 4) return outcome;
+  }
+}
+
 export function startTenure(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
   // All that descends from it carries the mark, whoever its parent is by then.
   const mark = randomBytes(8).toString('hex');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type RunningStore, serverStores } from '../support/electorate/stores.js';
-import { tenure } from './command-line.js';
+import { selftest, tenure } from './command-line.js';
 
 interface Report {
   readonly store: string;
@@ -36,7 +36,7 @@ describe.concurrent.each(serverStores)(
 
     it('passes all five checks, with messages in memory unless it keeps some', async () => {
       const { status, stdout, stderr } = await inTurn(() =>
-        tenure(['selftest', '--url', store.url, '-o', 'json']),
+        selftest(['--url', store.url, '-o', 'json']),
       );
       expect(status, stdout + stderr).toBe(0);
       const { checks, store: address } = JSON.parse(stdout) as Report;
@@ -51,7 +51,7 @@ describe.concurrent.each(serverStores)(
 describe('the selftest', () => {
   it('has its messages where it is told to', { timeout: 60_000 }, async () => {
     const words = ['--url', 'memory:', '--streams', inject('redisUrl')];
-    const { status, stdout } = await tenure(['selftest', '-o', 'json', ...words]);
+    const { status, stdout } = await selftest(['-o', 'json', ...words]);
     expect(status, stdout).toBe(0);
     const { host } = new URL(inject('redisUrl'));
     expect((JSON.parse(stdout) as Report).store).toBe(`memory:, messages in redis://${host}`);

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, inject, it } from 'vitest';
 import { startRedis } from '../support/servers/index.js';
-import { tenure } from './command-line.js';
+import { selftest, tenure } from './command-line.js';
 
 interface Report {
   readonly passed: boolean;
@@ -24,7 +24,7 @@ const sabotages = [
 ] as const;
 
 async function report(args: readonly string[]): Promise<Report & { status: number | null }> {
-  const { status, stdout } = await tenure(['selftest', '-o', 'json', ...args]);
+  const { status, stdout } = await selftest(['-o', 'json', ...args]);
   return { status, ...(JSON.parse(stdout) as Report) };
 }
 
@@ -37,7 +37,7 @@ describe.concurrent.each([
   ['Redis', () => ['--url', inject('redisUrl')]],
 ])('the selftest on %s', { timeout: 120_000 }, (_store, url) => {
   it('passes all five checks and shows what they saw', async () => {
-    const { status, stdout, stderr } = await tenure(['selftest', ...url()]);
+    const { status, stdout, stderr } = await selftest(url());
     expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
     expect(stdout.match(/^pass {2}[1-5] /gm)).toHaveLength(5);
     for (const figure of [
