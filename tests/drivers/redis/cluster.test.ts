@@ -123,7 +123,7 @@ describe('a node of a cluster', () => {
     await run(connection);
     const slot = String(await cluster.slotOf(tag));
     await ask(from, 'CLUSTER', 'DELSLOTS', slot);
-    const call = run(connection, 500);
+    const call = run(connection, 2_000);
     await expect(call).rejects.toThrow(/CLUSTERDOWN|owns slot/);
     await ask(from, 'CLUSTER', 'ADDSLOTS', slot);
     await cluster.settled();
