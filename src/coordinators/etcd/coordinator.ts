@@ -49,7 +49,7 @@ import { ending } from './endings.js';
 import { Granting } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
-import { OwnPlaces, type Sought } from './own.js';
+import { OwnWhereabouts, type Sought } from './own.js';
 import { OwnKeys } from './own-keys.js';
 import { tooManyWaiters } from './plan.js';
 import { etcdPromises } from './promises.js';
@@ -121,7 +121,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
   readonly #steps: Steps;
-  readonly #places = new OwnPlaces();
+  readonly #whereabouts = new OwnWhereabouts();
   readonly #leases: StoreLeases;
   readonly #holdings: Holdings;
   readonly #voiding: Voiding;
@@ -152,7 +152,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       leases: this.#leases,
       holdings: this.#holdings,
       voiding: this.#voiding,
-      places: this.#places,
+      whereabouts: this.#whereabouts,
       note: (holding) => this.#note(holding),
     });
     this.#renewals = new Renewals(this.#client, this.#keys, this.#leases, this.#holdings);
@@ -265,11 +265,12 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
       const sought = new Map(some.map(({ name, holder }) => [name, { holder }]));
       const execute = (ledger: SnapshotLedger) =>
         some.map(({ name, holder }) => ledger.candidates.withdraw(name, holder));
-      const finish = () => some.map(({ name, holder }) => this.#places.forget(name, holder.digest));
+      const finish = () =>
+        some.map(({ name, holder }) => this.#whereabouts.forget(name, holder.digest));
       const step = { names, operation: 'withdraw', deadline, sought, execute, finish };
       return this.#steps.run(step).catch((error) => {
         if (error instanceof OutcomeUnknownError)
-          for (const { name, holder } of some) this.#places.doubt(name, holder);
+          for (const { name, holder } of some) this.#whereabouts.doubt(name, holder);
         throw error;
       });
     });
@@ -378,7 +379,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
         this.#forgetEntry(holding);
       } catch (error) {
         if ('holder' in holding && error instanceof OutcomeUnknownError)
-          this.#places.doubt(holding.name, holding.holder);
+          this.#whereabouts.doubt(holding.name, holding.holder);
         throw error;
       }
     };
@@ -396,7 +397,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     const { kind, name, key } = holding;
     const isEntry = kind === 'candidate' || (kind === 'doubt' && holding.attempt === undefined);
     if (isEntry && !this.#holdings.knowsEntry(name, key))
-      this.#places.forget(name, holding.holder.digest);
+      this.#whereabouts.forget(name, holding.holder.digest);
   }
 
   #note(holding: Holding): void {

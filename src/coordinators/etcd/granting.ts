@@ -40,7 +40,7 @@ export class Granting {
     }
     for (const { request, obstacle } of this.#results) {
       if (obstacle !== undefined) continue;
-      const revision = placeOf(request, view)?.kv.createRevision ?? view.revision + 1;
+      const revision = queuedOf(request, view)?.kv.createRevision ?? view.revision + 1;
       grant(ledger, request, revision + offset, wallMs);
     }
     return this.answers(view.revision + 1, view);
@@ -50,7 +50,7 @@ export class Granting {
   offset(view: View): number {
     return this.#results.reduce((highest, { request, obstacle }) => {
       if (obstacle !== undefined || request.above === undefined) return highest;
-      const revision = placeOf(request, view)?.kv.createRevision ?? view.revision + 1;
+      const revision = queuedOf(request, view)?.kv.createRevision ?? view.revision + 1;
       return Math.max(highest, request.above + 1 - revision);
     }, view.space.offset);
   }
@@ -59,18 +59,18 @@ export class Granting {
     const offset = this.offset(view);
     return this.#results.map(({ request, obstacle }) => {
       if (obstacle !== undefined) return obstacle;
-      const created = placeOf(request, view)?.kv.createRevision ?? revision;
+      const created = queuedOf(request, view)?.kv.createRevision ?? revision;
       return { outcome: 'granted', term: created + offset };
     });
   }
 }
 
-function placeOf({ name, holder }: AcquireRequest, view: View): Queued | undefined {
+function queuedOf({ name, holder }: AcquireRequest, view: View): Queued | undefined {
   const names = view.names.get(name);
   return names && waitersOf(names).find((one) => one.holder.equals(holder));
 }
 
-/** In front of a candidate of another program nobody can be put: only who has a place there already. */
+/** In front of a candidate of another program nobody can be put: only who stands there already. */
 function turnOfOther(
   { name, holder }: AcquireRequest,
   names: NameView,

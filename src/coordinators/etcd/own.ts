@@ -15,15 +15,15 @@ export interface Sought {
 export interface Own {
   /** Its own, and those of its namesakes. */
   readonly entries: readonly EtcdKeyValue[];
-  /** What stands where its place among other programs is. */
-  readonly place: EtcdKeyValue | undefined;
+  /** Its key in the queue that other programs see too. */
+  readonly queued: EtcdKeyValue | undefined;
   /** How many are called before it, if it waits with the preference that it seeks. */
   readonly ahead: number;
 }
 
 /** Where to look for what an entry tells of. */
 export interface Whereabouts {
-  readonly placeKey: string | undefined;
+  readonly queueKey: string | undefined;
   /** Who stands before this key is called before it; `undefined`: it does not wait. */
   readonly end: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface Whereabouts {
  * Where the entries of this coordinator's holders are, as far as it knows. If it is right, one reading tells everything;
  * if it is not, the entry itself tells where to look.
  */
-export class OwnPlaces {
+export class OwnWhereabouts {
   readonly #byName = new Map<string, Map<string, Whereabouts>>();
   /** Those whose withdrawal has no answer: it may be executed yet, as long as the entry is as it was. */
   readonly #doubted = new WeakSet<Whereabouts>();
@@ -75,8 +75,8 @@ export class OwnPlaces {
 /** Where to look if nothing stands there yet. */
 export function usualWhereabouts(keys: EtcdKeys, name: string, sought: Sought): Whereabouts {
   const { holder, preference, leaseId } = sought;
-  const placeKey = leaseId && keys.queueKey(name, leaseId, holder.digest);
-  return { placeKey, end: preference === undefined ? undefined : keys.classEnd(name, preference) };
+  const queueKey = leaseId && keys.queueKey(name, leaseId, holder.digest);
+  return { queueKey, end: preference === undefined ? undefined : keys.classEnd(name, preference) };
 }
 
 /** Where to look by what the entry says, for who goes on to wait or begins to. */
@@ -93,7 +93,7 @@ export function whereaboutsOf(
     sought.preference === undefined
       ? undefined
       : keys.waiter(name, preference, entry.since, holder.digest);
-  return { placeKey: entry.placeKey ?? usual.placeKey, end };
+  return { queueKey: entry.queueKey ?? usual.queueKey, end };
 }
 
 export function ownEntry(
@@ -118,11 +118,11 @@ export function isBehindItself(
   return keys.waiter(name, entry.preference, entry.since, holder.digest) < end;
 }
 
-/** Two gets: of the place, and of the number of those before it. What there is none of is answered by nothing. */
-export function getsAt(keys: EtcdKeys, name: string, { placeKey, end }: Whereabouts): EtcdGet[] {
+/** Two gets: of the key in the queue, and of the number of those before it. What there is none of is answered by nothing. */
+export function getsAt(keys: EtcdKeys, name: string, { queueKey, end }: Whereabouts): EtcdGet[] {
   const { key } = keys.waiting(name);
   return [
-    { kind: 'get', range: { key: placeKey ?? key } },
+    { kind: 'get', range: { key: queueKey ?? key } },
     end === undefined
       ? { kind: 'get', range: { key }, isCount: true }
       : { kind: 'get', range: keys.waitingBefore(name, end), isCount: true },

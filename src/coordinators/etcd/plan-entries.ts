@@ -4,7 +4,7 @@ import type { Draft } from './draft.js';
 import { type CandidateValue, candidateValue, write } from './values.js';
 import { leaderOf, type NameView, waitersOf } from './view.js';
 
-/** What becomes of the entries of candidates, and of their places in the queue that other programs see too. */
+/** What becomes of the entries of candidates, and of their keys in the queue that other programs see too. */
 export class EntryPlan {
   readonly #draft: Draft;
 
@@ -23,10 +23,10 @@ export class EntryPlan {
       this.#draft.delete({ key: kv.key });
       const waiterKey = this.#waiterKey(view, value);
       if (waiterKey !== undefined) this.#draft.delete({ key: waiterKey });
-      for (const one of waiters) if (one.holder.equals(value.holder)) this.#leavePlace(one.kv);
+      for (const one of waiters) if (one.holder.equals(value.holder)) this.#leaveQueue(one.kv);
       this.#draft.afterwards(() => {
         this.#draft.options.holdings.forget('candidate', view.name, kv.key);
-        this.#draft.options.places.forget(view.name, value.holder.digest);
+        this.#draft.options.whereabouts.forget(view.name, value.holder.digest);
       });
     }
     for (const entry of after) {
@@ -59,8 +59,8 @@ export class EntryPlan {
     const { keys, options } = this.#draft;
     const since = old?.standing === standing ? old.since : options.view.revision;
     const isWaiting = standing === 'waiting';
-    const placeKey = isWaiting
-      ? (old?.placeKey ?? keys.queueKey(view.name, leaseId, holder.digest))
+    const queueKey = isWaiting
+      ? (old?.queueKey ?? keys.queueKey(view.name, leaseId, holder.digest))
       : undefined;
     const next = {
       holder,
@@ -69,20 +69,20 @@ export class EntryPlan {
       ttlMs: lifeMs,
       sinceMs,
       since,
-      placeKey,
+      queueKey,
       metadata,
     };
     // A refresh extends the store lease and writes nothing, unless a namesake is to see that it was one, or a late
     // withdrawal that it came after it.
-    if (!isAsBefore || hasNamesake || options.places.isDoubted(view.name, holder)) {
+    if (!isAsBefore || hasNamesake || options.whereabouts.isDoubted(view.name, holder)) {
       this.#draft.expect(key, kv);
       this.#draft.put(key, write(next), leaseId);
     }
     const waiterKey = this.#planWaiter(view, old, next, leaseId, isOnLease);
-    this.#planPlace(view, entry, placeKey, leaseId);
+    this.#planQueueKey(view, entry, queueKey, leaseId);
     this.#draft.afterwards(() => {
       const from = this.#draft.now();
-      options.places.note(view.name, holder, { placeKey, end: waiterKey });
+      options.whereabouts.note(view.name, holder, { queueKey, end: waiterKey });
       options.note({
         kind: 'candidate',
         name: view.name,
@@ -117,28 +117,28 @@ export class EntryPlan {
     return key;
   }
 
-  /** The place in the queue that other programs see too. */
-  #planPlace(
+  /** The key in the queue that other programs see too. */
+  #planQueueKey(
     view: NameView,
     { holder }: StoredCandidate,
-    placeKey: string | undefined,
+    queueKey: string | undefined,
     leaseId: string,
   ): void {
     const own = waitersOf(view).find((one) => one.holder.equals(holder));
-    if (placeKey === undefined) {
-      if (own !== undefined) this.#leavePlace(own.kv);
+    if (queueKey === undefined) {
+      if (own !== undefined) this.#leaveQueue(own.kv);
       return;
     }
     if (own?.kv.lease === leaseId) return;
     const leads = leaderOf(view)?.value;
     if (leads?.holder.equals(holder)) return;
-    const key = own?.kv.key ?? placeKey;
+    const key = own?.kv.key ?? queueKey;
     this.#draft.expect(key, own?.kv);
     this.#draft.put(key, write({ state: 'waits', id: holder.id, holder }), leaseId);
   }
 
-  /** The place of who is granted the name becomes the key of the lease: that is not ours to delete. */
-  #leavePlace(kv: EtcdKeyValue): void {
+  /** That of who is granted the name becomes the key of the lease, and is not ours to delete. */
+  #leaveQueue(kv: EtcdKeyValue): void {
     this.#draft.expect(kv.key, kv);
     this.#draft.delete({ key: kv.key });
   }

@@ -120,10 +120,10 @@ export class RecordPlan {
   ): void {
     const { holder, attempt, term, graceMs, ttlMs: lifeMs } = lease;
     const from = this.#draft.now();
-    const place = { name: view.name, key, leaseId, from, lifeMs };
+    const timed = { name: view.name, key, leaseId, from, lifeMs };
     this.#draft.options.note({
       kind: 'lease',
-      ...place,
+      ...timed,
       ...{ holder, attempt, term, graceMs, guardId, modRevision },
       ...{ seenRevision: modRevision, isLeaving: false },
     });

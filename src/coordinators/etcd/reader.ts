@@ -12,7 +12,7 @@ import {
   getsAt,
   isBehindItself,
   type Own,
-  type OwnPlaces,
+  type OwnWhereabouts,
   ownEntry,
   type Sought,
   usualWhereabouts,
@@ -59,12 +59,12 @@ export const longestTxn = 128;
 export class Reader {
   readonly #client: EtcdClient;
   readonly #keys: EtcdKeys;
-  readonly #places: OwnPlaces;
+  readonly #whereabouts: OwnWhereabouts;
 
-  constructor(client: EtcdClient, keys: EtcdKeys, places: OwnPlaces) {
+  constructor(client: EtcdClient, keys: EtcdKeys, whereabouts: OwnWhereabouts) {
     this.#client = client;
     this.#keys = keys;
-    this.#places = places;
+    this.#whereabouts = whereabouts;
   }
 
   async read(names: readonly string[], options: ReadOptions): Promise<View> {
@@ -96,7 +96,7 @@ export class Reader {
   /** The one before each of ours who wait for a name. */
   #beforeGets(names: readonly string[]): { name: string; digest: string; get: EtcdGet }[] {
     const all = names.flatMap((name) =>
-      this.#places.waiting(name).map(([digest, key]) => {
+      this.#whereabouts.waiting(name).map(([digest, key]) => {
         const range = this.#keys.waitingBefore(name, key);
         return { name, digest, get: { ...get(range), order: 'backwards', limit: 1 } as const };
       }),
@@ -106,7 +106,7 @@ export class Reader {
   }
 
   #ownGets(name: string, sought: Sought): EtcdGet[] {
-    const guess = this.#places.get(name, sought.holder);
+    const guess = this.#whereabouts.get(name, sought.holder);
     const whereabouts = guess ?? usualWhereabouts(this.#keys, name, sought);
     return [
       get(this.#keys.namesakes(name, sought.holder)),
@@ -114,7 +114,7 @@ export class Reader {
     ];
   }
 
-  /** Where the entry tells of another place than was looked at, that one is looked at. */
+  /** Where the entry tells of other keys than were looked at, those are looked at. */
   async #own(
     sought: readonly (readonly [string, Sought])[],
     found: readonly (readonly EtcdKeyValue[])[],
@@ -125,10 +125,10 @@ export class Reader {
     const all = sought.map(([name, one], index) => {
       const entries = found[index * 3] ?? [];
       const entry = ownEntry(keys, name, one, entries);
-      const looked = this.#places.get(name, one.holder) ?? usualWhereabouts(keys, name, one);
+      const looked = this.#whereabouts.get(name, one.holder) ?? usualWhereabouts(keys, name, one);
       const real = whereaboutsOf(keys, name, one, entry);
       const isCounted = real.end === undefined || looked.end === real.end;
-      const isThere = isCounted && looked.placeKey === real.placeKey;
+      const isThere = isCounted && looked.queueKey === real.queueKey;
       const end = real.end ?? '';
       const less = isBehindItself(keys, name, one, entry, end) ? 1 : 0;
       return { name, one, entries, real, isThere, less, index };
@@ -139,10 +139,10 @@ export class Reader {
     return new Map(
       all.map(({ name, one, entries, real, isThere, less, index }) => {
         const at = isThere ? index * 3 + 1 : 2 * elsewhere.findIndex((other) => other.one === one);
-        const places = isThere ? found : (again?.found ?? []);
+        const keysThere = isThere ? found : (again?.found ?? []);
         const numbers = isThere ? counts : (again?.counts ?? []);
-        const place = real.placeKey === undefined ? undefined : places[at]?.[0];
-        return [name, { entries, place, ahead: (numbers[at + 1] ?? 0) - less }] as const;
+        const queued = real.queueKey === undefined ? undefined : keysThere[at]?.[0];
+        return [name, { entries, queued, ahead: (numbers[at + 1] ?? 0) - less }] as const;
       }),
     );
   }

@@ -2,7 +2,7 @@ import type { Deadline, EtcdClient } from '../../drivers/etcd/index.js';
 import type { SnapshotLedger } from '../rules/snapshot.js';
 import type { Holding, Holdings } from './holdings.js';
 import type { EtcdKeys } from './keys.js';
-import type { OwnPlaces, Sought } from './own.js';
+import type { OwnWhereabouts, Sought } from './own.js';
 import type { View } from './reader.js';
 import type { StoreLeases } from './store-leases.js';
 import type { Voiding } from './voiding.js';
@@ -28,6 +28,6 @@ export interface StepsParts {
   readonly leases: StoreLeases;
   readonly holdings: Holdings;
   readonly voiding: Voiding;
-  readonly places: OwnPlaces;
+  readonly whereabouts: OwnWhereabouts;
   readonly note: (holding: Holding) => void;
 }

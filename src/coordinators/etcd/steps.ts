@@ -37,7 +37,7 @@ export class Steps {
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    this.#reader = new Reader(parts.client, parts.keys, parts.places);
+    this.#reader = new Reader(parts.client, parts.keys, parts.whereabouts);
   }
 
   view(

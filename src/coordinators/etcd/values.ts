@@ -44,8 +44,8 @@ export interface CandidateValue {
   readonly sinceMs: number;
   /** A revision that was known when it began to stand like this. */
   readonly since: number;
-  /** Of who waits: its place in the queue that other programs see too. */
-  readonly placeKey: string | undefined;
+  /** Of who waits: its key in the queue that other programs see too. */
+  readonly queueKey: string | undefined;
   readonly metadata: string | undefined;
 }
 
@@ -134,7 +134,7 @@ export function candidateValue(text: string): CandidateValue | undefined {
     ttlMs: number(fields.ttlMs),
     sinceMs: number(fields.sinceMs),
     since: number(fields.since),
-    placeKey: optionalText(fields.placeKey),
+    queueKey: optionalText(fields.queueKey),
     metadata: optionalText(fields.metadata),
   };
 }

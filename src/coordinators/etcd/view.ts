@@ -76,11 +76,11 @@ export function viewOf(
 ): NameView {
   const [historyKey] = keys.history ?? [];
   const { queue = keys.front ?? [] } = keys;
-  const isPlaceRead = queue.some(({ key }) => key === own?.place?.key);
-  const places = own?.place === undefined || isPlaceRead ? queue : [...queue, own.place];
+  const isOwnRead = queue.some(({ key }) => key === own?.queued?.key);
+  const all = own?.queued === undefined || isOwnRead ? queue : [...queue, own.queued];
   return {
     name,
-    queue: [...places].sort(byCreation).map((kv) => ({ kv, value: queueValue(kv.value) })),
+    queue: [...all].sort(byCreation).map((kv) => ({ kv, value: queueValue(kv.value) })),
     after: keys.after?.[0],
     suspended: keys.suspended?.[0],
     historyKey,
