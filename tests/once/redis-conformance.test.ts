@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { registerOnceConformance } from '../../src/once/conformance/index.js';
@@ -7,11 +8,16 @@ import { FaultProxy } from '../support/proxy.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 import { proxiedSubject } from './proxied.js';
 
+const protocol = new URL('../../docs/protocol.md', import.meta.url);
+const rights = /^ACL SETUSER once .*$/m.exec(readFileSync(protocol, 'utf8'))?.[0] ?? '';
+
 let server: RedisServer;
 let user: Redis;
 beforeAll(async () => {
   server = await startRedis();
   user = new Redis(server.url);
+  const [command = '', ...words] = rights.replace('PASSWORD', 'secret').split(' ');
+  await user.call(command, ...words);
 });
 afterAll(async () => {
   user?.disconnect();
@@ -22,15 +28,16 @@ let namespaceCount = 0;
 
 registerOnceConformance(
   {
-    name: 'redis',
+    name: 'redis, with the rights that docs/protocol.md lists',
     impossible: {},
     create: async () => {
       namespaceCount += 1;
       const namespace = `case-${namespaceCount}`;
       const proxy = await FaultProxy.start(server.port);
-      const store = redisOnce(`redis://127.0.0.1:${proxy.port}`, { namespace });
+      const store = redisOnce(`redis://once:secret@127.0.0.1:${proxy.port}`, { namespace });
       const keys = new OnceKeys(namespace);
-      return proxiedSubject(store, redisOnce(server.url, { namespace }), proxy, async (key) => {
+      const other = redisOnce(server.url.replace('//', '//once:secret@'), { namespace });
+      return proxiedSubject(store, other, proxy, async (key) => {
         await user.pexpireat(keys.record(key), 1);
       });
     },
