@@ -103,6 +103,10 @@ describe('whatever happens to three replicas in a thousand ticks', () => {
           victim.thaw();
         } else if (fate < 0.7) {
           fixture.runtime.stepWall(random() * 4_000 - 2_000);
+        } else if (fate < 0.8) {
+          victim.link.disturb('reply', 'drop', { count: Math.ceil(random() * 5) });
+        } else if (fate < 0.9) {
+          victim.link.disturb('request', 'duplicate', { count: Math.ceil(random() * 20) });
         }
       }
       await fixture.runtime.advance(3 * minuteMs);
