@@ -25,7 +25,7 @@ export function urlFault(text: string): UrlFault | undefined {
   const at = authority.lastIndexOf('@');
   const login = authority.slice(0, Math.max(at, 0));
   const afterwards = rest.slice(authority.length);
-  if (/@/.test(afterwards) || /@/.test(login))
+  if (/@/.test(login) || hasStrayAt(authority, afterwards))
     return {
       problem: 'has an @ where none belongs, as of a password that is not encoded',
       remedy: encode,
@@ -36,6 +36,14 @@ export function urlFault(text: string): UrlFault | undefined {
   if (/#/.test(afterwards))
     return { problem: 'has a #, which begins nothing here', remedy: encode };
   return hostFault(authority.slice(at + 1));
+}
+
+/** An `@` belongs into the value of a parameter too, unless all before it may be a user and the begin of a password. */
+function hasStrayAt(authority: string, afterwards: string): boolean {
+  const [, path = '', parameters = ''] = /^([^?]*)\??(.*)$/s.exec(afterwards) ?? [];
+  const mayBeLogin = authority.includes(':') && !authority.includes('@');
+  const isStray = (part: string) => part.includes('@') && (mayBeLogin || !/^[\w.-]+=/.test(part));
+  return path.includes('@') || parameters.split('&').some(isStray);
 }
 
 function hostFault(hosts: string): UrlFault | undefined {
