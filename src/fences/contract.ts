@@ -36,6 +36,8 @@ export interface Fence<Transaction> {
    * that a predecessor's write either committed before and is seen, or is refused after. Repeating it is harmless.
    *
    * @throws {StaleTermError} if a higher term, or an equal one from another holder, is installed; nothing is changed.
+   * {@link LeaseEndedError} from a fence that looks at the lease itself (its option `leases`), if that does not stand. Either
+   * ends a lease that was passed.
    */
   claim(token: FencingToken): Promise<void>;
 
@@ -46,7 +48,7 @@ export interface Fence<Transaction> {
    * after `work` has returned: refused work has run, and has no effect in the resource. If what it looked at with
    * {@link recordOnce} has changed by then, `work` runs anew, with an empty batch: it must have no effect outside of it.
    *
-   * @throws {StaleTermError} with nothing written; whatever `work` throws, with nothing written;
+   * @throws {StaleTermError} or {@link LeaseEndedError}, as `claim`, with nothing written; whatever `work` throws, likewise;
    * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself.
    */
   transaction<Result>(

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { migrationSql } from '../../../src/fences/postgres/index.js';
+import { Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
+import { migrationSql, postgresFence } from '../../../src/fences/postgres/index.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
 import { prepare, runSql } from './subject.js';
 
@@ -51,8 +52,31 @@ describe('docs/fencing/postgres.md', () => {
     await runSql(database.url, `BEGIN; CREATE ROLE writer; ${grants} ROLLBACK`);
   });
 
+  it('shows how a term is changed by hand, and nobody is writing then', async () => {
+    const [, , byHand = ''] = blocks('sql');
+    await prepare(database.url);
+    const name = 'ledger/acme';
+    const fence = postgresFence(database.url);
+    const token = tokenOf(name, ((await fence.installedTerm(name)) ?? 4) + 1);
+    const gate = new Gate();
+    const open = fence.transaction(token, () => gate.pass());
+    await gate.reached;
+    const order: string[] = [];
+    const change = runSql(database.url, byHand).then(() => order.push('changed'));
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory' AND datname = current_database()";
+    const isWaiting = async () => (await runSql(database.url, waiting)).rowCount;
+    await Promise.race([change, expect.poll(isWaiting, { timeout: 10_000 }).toBe(1)]);
+    order.push('written');
+    gate.open();
+    await Promise.all([open, change]);
+    expect(order).toEqual(['written', 'changed']);
+    await expect(fence.claim(token)).rejects.toMatchObject({ installedTerm: token.term + 1 });
+    await fence.close();
+  });
+
   it('shows a statement for other languages that writes for the latest term alone', async () => {
-    const [, , table = '', statement = ''] = blocks('sql');
+    const [, , , table = '', statement = ''] = blocks('sql');
     await runSql(database.url, `${table} CREATE TABLE payouts (what text)`);
     const attempts = [
       [5, 'ann', 'first'],
