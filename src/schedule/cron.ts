@@ -65,6 +65,15 @@ export class CronTimes {
   }
 }
 
+/** Of a definition that somebody else wrote; `undefined` if this evaluator does not understand it, or there is none. */
+export function timesOf(expression: string, timeZone: string): CronTimes | undefined {
+  try {
+    return new CronTimes(expression, timeZone);
+  } catch {
+    return undefined;
+  }
+}
+
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat('en-US', {

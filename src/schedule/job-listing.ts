@@ -1,5 +1,5 @@
 import type { JobView } from './contract.js';
-import { CronTimes } from './cron.js';
+import { timesOf } from './cron.js';
 import type { JobPause, RunRecord } from './records.js';
 import { countsFromMs } from './rules/changes.js';
 
@@ -27,8 +27,8 @@ export interface JobListing {
 
 export function listingOf({ record, pause, open, latest, requests }: JobView): JobListing {
   const { job, cron, timeZone, election, holderId, term } = record;
-  const isOurs = cron !== '' && pause === undefined;
-  const nextMs = isOurs ? new CronTimes(cron, timeZone).nextAfter(countsFromMs(record)) : undefined;
+  const times = pause === undefined ? timesOf(cron, timeZone) : undefined;
+  const nextMs = times?.nextAfter(countsFromMs(record));
   return {
     ...{ job, cron, timeZone, election, term, pause, nextMs, latest },
     leaderId: holderId,

@@ -246,6 +246,16 @@ describe('a definition that changed', () => {
     ]);
   });
 
+  it('that nobody here understands keeps no operator from seeing the jobs', async () => {
+    fixture.started('a');
+    await fixture.runtime.advance(1_000);
+    const job = fixture.state.jobs.get('minutely');
+    if (job === undefined) throw new Error('there is no job');
+    job.record = { ...job.record, cron: 'when the moon is full' };
+    const [listing] = await fixture.jobs.list();
+    expect(listing).toMatchObject({ cron: 'when the moon is full', nextMs: undefined });
+  });
+
   it('says when it is due next', async () => {
     const a = fixture.started('a', { job: { cron: '0 0 * * *' } });
     await until('00:11:30');

@@ -1,4 +1,4 @@
-import { CronTimes } from '../cron.js';
+import { timesOf } from '../cron.js';
 import type { ResolvedJob } from '../definition.js';
 import type { JobRecord } from '../records.js';
 import { pendingChange } from '../rules/changes.js';
@@ -14,13 +14,4 @@ export function dueOf({ times, policy }: ResolvedJob, record: JobRecord, nowMs: 
   const found = former && due(former, policy, consideredToMs, nowMs, changedAtMs);
   if (found !== undefined && found.consideredToMs > consideredToMs) return found;
   return due(times, policy, changedAtMs, nowMs);
-}
-
-/** `undefined`: whoever wrote it knew expressions that this evaluator does not. */
-function timesOf(cron: string, timeZone: string): CronTimes | undefined {
-  try {
-    return new CronTimes(cron, timeZone);
-  } catch {
-    return undefined;
-  }
 }
