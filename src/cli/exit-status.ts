@@ -5,6 +5,7 @@ import {
   RecordCorruptError,
   StoreMisconfiguredError,
   StoreRefusedError,
+  TenureError,
   UnreachableError,
 } from '../errors/index.js';
 
@@ -23,7 +24,7 @@ export const exitStatus = {
   outputLost: 74,
   /** What was waited for did not come about in time: a name that stayed held, an effect that was not seen, a test on a machine that is too slow. */
   notInTime: 75,
-  /** The name was held, and was lost before the work had ended. */
+  /** The name was held, and was lost before the work had ended, or work could not be stopped. */
   lost: 76,
   /** Somebody said no: the person who was asked, or a name that may not be held. */
   refused: 77,
@@ -36,6 +37,7 @@ export function exitStatusOf(error: unknown): number {
   if (error instanceof OutputLostError) return exitStatus.outputLost;
   if (installCommand(error) !== undefined) return exitStatus.misconfigured;
   if (error instanceof OptionError || error instanceof UsageError) return exitStatus.usage;
+  if (error instanceof TenureError && error.code === 'TENURE_WORK_OVERDUE') return exitStatus.lost;
   if (error instanceof StoreMisconfiguredError || error instanceof RecordCorruptError)
     return exitStatus.misconfigured;
   if (

@@ -72,6 +72,8 @@ function nextCommand(command: string, status: number, urls: readonly string[]): 
       return 'correct the settings, then the same command again';
     case exitStatus.unavailable:
       return urls.map(probeOf).join(` &&\n${besideLabel}`) || 'the same command again';
+    case exitStatus.lost:
+      return 'end the processes that the lines above name';
     default:
       return 'report this with the lines above';
   }

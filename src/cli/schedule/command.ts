@@ -41,8 +41,8 @@ Examples:
   tenure schedule -f jobs.yaml --spread --id machine-1
 
 Exit status: 0 stopped as asked, or the file is good, 64 usage, or the file is
-not, 69 store unreachable, 78 store misconfigured, 126 a command is no program,
-127 there is no such command.
+not, 69 store unreachable, 76 a command could not be stopped, 78 store
+misconfigured, 126 a command is no program, 127 there is no such command.
 `;
 
 /** `tenure schedule`. */

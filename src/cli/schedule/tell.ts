@@ -1,3 +1,4 @@
+import { redactSecrets } from '../../errors/index.js';
 import type { RunRecord, Schedule } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
 import { sayDetail, sayState, sayTook } from '../jobs/run-text.js';
@@ -64,5 +65,5 @@ function detailOf(run: RunRecord): string | undefined {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return redactSecrets(error instanceof Error ? error.message : String(error));
 }
