@@ -40,6 +40,11 @@ local function standing(r)
   if r.state == 'started' and now >= tonumber(r.deadline) then return 'unknown' end
   return r.state
 end
+-- What a repetition finds done is written again, so that waiting for the replicas waits for this.
+local function again(verdict, key, state)
+  call('HSET', key, 'state', state)
+  return { verdict, number(now), call('HGETALL', key) }
+end
 local function answer(verdict, key) return { verdict, number(now), call('HGETALL', key) } end
 local function settled(r, outcome, words)
   local lines = {}
@@ -84,7 +89,10 @@ local r = find(KEYS[1])
 if not r then return { 'corrupt' } end
 local settlements, attempt = r.settlements, 0
 if r.version then
-  if r.owner == ARGV[4] then return answer(r.state == 'started' and 'begun' or 'spent', KEYS[1]) end
+  if r.owner == ARGV[4] then
+    if r.state == 'started' then return again('begun', KEYS[1], r.state) end
+    return answer('spent', KEYS[1])
+  end
   local state = standing(r)
   if state == 'done' then return answer('done', KEYS[1]) end
   if state == 'started' then return answer('under-way', KEYS[1]) end
@@ -119,7 +127,7 @@ local r = find(KEYS[1])
 if not r then return { 'corrupt' } end
 if r.owner ~= ARGV[3] then return answer('superseded', KEYS[1]) end
 local isOpen = r.state == 'started' or r.state == 'unknown'
-if not isOpen or (r.state == 'unknown' and ARGV[4] == 'unknown') then return answer('recorded', KEYS[1]) end
+if not isOpen or (r.state == 'unknown' and ARGV[4] == 'unknown') then return again('recorded', KEYS[1], r.state) end
 conclude(4)
 if ARGV[4] ~= 'unknown' then call('ZREM', KEYS[2], ARGV[2]) end
 return answer('recorded', KEYS[1])
@@ -140,7 +148,7 @@ ${conclude}
 local r = find(KEYS[1])
 if not r then return { 'corrupt' } end
 if not r.version then return answer('refused', KEYS[1]) end
-if r.owner == ARGV[3] then return answer('settled', KEYS[1]) end
+if r.owner == ARGV[3] then return again('settled', KEYS[1], r.state) end
 local isMeant = ARGV[4] == '' or (r.attempt == ARGV[4] and r.started == ARGV[5])
 if standing(r) ~= 'unknown' or not isMeant then return answer('refused', KEYS[1]) end
 conclude(7)
