@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OutcomeUnknownError, StoreMisconfiguredError } from '../../src/errors/index.js';
 import {
   EffectSupersededError,
   EffectTimeoutError,
@@ -406,7 +407,7 @@ describe('a store that cannot be told', () => {
 
   it('whose reply to a beginning is lost is asked again, and the attempt is the same', async () => {
     const shop = new Shop();
-    const { once, link, charge } = shop.process('one', { callTimeoutMs: 2_000 });
+    const { once, charge } = shop.process('one', { callTimeoutMs: 2_000 });
     // The caller hears at once that the connection broke; only the reply is lost.
     const { store } = once;
     const { begin } = store;
@@ -415,12 +416,10 @@ describe('a store that cannot be told', () => {
       const result = await begin.call(store, request, call);
       lostCount += 1;
       if (lostCount > 1) return result;
-      const { OutcomeUnknownError } = await import('../../src/errors/index.js');
       throw new OutcomeUnknownError('the connection broke');
     };
     expect(await shop.outcome(once.do(key, charge))).toEqual({ receipt: 'one-1' });
     expect(lostCount).toBe(2);
-    expect(link).toBeDefined();
   });
 
   it('whose replies to a beginning are lost is told that nothing was called, once it answers', async () => {
@@ -434,6 +433,27 @@ describe('a store that cannot be told', () => {
     expect(await shop.record(key)).toMatchObject({ state: 'free', attempt: 1 });
     expect(shop.charges).toEqual([]);
     expect(await once.do(key, charge)).toEqual({ receipt: 'one-2' });
+  });
+
+  it('yet, as the beginning is still on its way when it is given up, is told after it has arrived', async () => {
+    const shop = new Shop();
+    const { once, charge } = shop.process('one', { callTimeoutMs: 2_000 });
+    const { store } = once;
+    const begin = store.begin.bind(store);
+    let askedCount = 0;
+    store.begin = async (request, call) => {
+      askedCount += 1;
+      if (askedCount > 1) throw new StoreMisconfiguredError('read-only');
+      shop.runtime.setTimer(700, () => void begin(request, call));
+      throw new OutcomeUnknownError('the connection broke');
+    };
+    const outcome = await shop.outcome(once.do(key, charge));
+    expect(outcome).toMatchObject({ code: 'TENURE_STORE_MISCONFIGURED' });
+    await shop.runtime.advance(800);
+    expect(await shop.record(key)).toMatchObject({ state: 'started' });
+    await shop.runtime.advance(1_200);
+    expect(await shop.record(key)).toMatchObject({ state: 'free' });
+    expect(shop.charges).toEqual([]);
   });
 
   it('of an end is told again until the deadline, and the caller gets the result', async () => {
