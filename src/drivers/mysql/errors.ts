@@ -158,8 +158,8 @@ const refusals: Readonly<Record<number, string>> = {
 };
 
 /**
- * With which a commit ends that has rolled back. Of others that is not known: a statement that is interrupted after it was
- * done, by `KILL QUERY` or a limit, is answered with an error all the same.
+ * With which a commit ends that has rolled back. Of others that is not known: `KILL QUERY`, or a limit, may interrupt what
+ * is left to do after it has become durable.
  */
 const rolledBack = new Set([deadlock, 3101]);
 
