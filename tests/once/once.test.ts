@@ -233,6 +233,20 @@ describe('an attempt of unknown outcome', () => {
     ]);
   });
 
+  it('is not settled by a decision that was made about another attempt', async () => {
+    const shop = new Shop();
+    await died(shop);
+    const [slow, fast] = [shop.process('slow'), shop.process('fast')];
+    const decided = slow.once.do(key, slow.charge, {
+      onUnknown: async ({ attempt }) => {
+        const broken = () => Promise.reject(new Error('broken'));
+        if (attempt === 1) await fast.once.do(key, broken, { onUnknown: 'repeat' }).catch(() => {});
+        return { done: { receipt: `of attempt ${attempt}` } };
+      },
+    });
+    expect(await decided).toEqual({ receipt: 'of attempt 2' });
+  });
+
   it.each([undefined, null, 'done', {}, 7])('%j is no decision', async (decision) => {
     const shop = new Shop();
     await died(shop);

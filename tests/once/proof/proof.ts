@@ -16,7 +16,8 @@ export function registerOnceRounds(
 ): void {
   const seed = Number(process.env.TENURE_LONG_SEED ?? Date.now() % 2 ** 32);
 
-  describe(`two processes that want the effect of one key, one of which is killed: ${store}`, () => {
+  // Side by side with the others: most of the time they wait for the deadlines of those that were killed.
+  describe.concurrent(`two processes that want the effect of one key, one of which is killed: ${store}`, () => {
     beforeAll(() => ensureBuilt(), 120_000);
 
     it(`have it once, in ${roundCount} rounds`, { timeout: 15 * 60_000 }, async () => {
