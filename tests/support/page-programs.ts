@@ -23,7 +23,10 @@ const modules: Record<string, object> = {
 };
 
 /** Runs a program with the package taken from its sources, so that nothing has to be built; answers what it printed. */
-export async function runProgram(program: string): Promise<string> {
+export async function runProgram(
+  program: string,
+  others: Readonly<Record<string, object>> = {},
+): Promise<string> {
   const imports = /import \{([^}]+)\} from '([^']+)';/g;
   const body = program.replace(
     imports,
@@ -37,6 +40,6 @@ export async function runProgram(program: string): Promise<string> {
     void lines.push(
       values.map((value) => (typeof value === 'string' ? value : inspect(value))).join(' '),
     );
-  await new AsyncFunction('modules', 'console', body)(modules, { log });
+  await new AsyncFunction('modules', 'console', body)({ ...modules, ...others }, { log });
   return `${lines.join('\n')}\n`;
 }
