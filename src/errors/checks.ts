@@ -55,3 +55,39 @@ export function requireArray<Item>(
   if (Array.isArray(value)) return value;
   throw new OptionError(option, value, 'is not an array', remedy);
 }
+
+/**
+ * The options, if all of them are known: one that is misspelt would be passed over in silence, and its default taken.
+ *
+ * @throws {OptionError} naming the one that is not, and the one that may be meant; or if they are no object.
+ */
+export function requireKnown<Options extends object>(
+  option: string,
+  options: Options,
+  known: Readonly<Record<keyof Options, true>>,
+): Options {
+  requireObject(option, options);
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(known, name)) continue;
+    const names = Object.keys(known);
+    const meant = names.find((one) => distance(name.toLowerCase(), one.toLowerCase()) <= 2);
+    const remedy =
+      meant === undefined ? `use some of ${names.join(', ')}` : `did you mean ${meant}?`;
+    throw new OptionError(`${option}.${name}`, name, 'is no option', remedy);
+  }
+  return options;
+}
+
+/** How many letters are to be put in, left out or changed; a unit behind the word (`timeout`, `timeoutMs`) counts as two. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -31,6 +31,8 @@ export interface Candidate extends InstalledTerm {
 /** A token, checked. @throws {OptionError} if its name, term or holder is not one. */
 export function validateToken(token: FencingToken): Candidate {
   requireObject('token', token, 'pass the lease itself');
+  if (typeof Reflect.get(token, 'then') === 'function')
+    throw new OptionError('token', 'a promise', 'is not a lease yet', 'await it first');
   const name = validateName(token.name, 'token.name');
   const term = validateTerm(token.term, 'token.term');
   return { name, term, holderDigest: validateDigest(token.holder), token };

@@ -1,4 +1,4 @@
-import { requireObject } from '../errors/checks.js';
+import { requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { CronTimes } from './cron.js';
 import { validateJobName } from './job-name.js';
@@ -63,6 +63,14 @@ export interface ResolvedJob {
   readonly keepRuns: number;
 }
 
+const jobKeys: Readonly<Record<keyof JobOptions, true>> = {
+  ...{ cron: true, timeZone: true, misfire: true, lateAfterMs: true, catchUpMs: true },
+  ...{ timeoutMs: true, retry: true, resumeLimit: true, keepRuns: true },
+};
+const retryKeys: Readonly<Record<keyof RetryOptions, true>> = {
+  ...{ limit: true, firstPauseMs: true, longestPauseMs: true },
+};
+
 const dayMs = 24 * 60 * 60 * 1000;
 const yearMs = 366 * dayMs;
 const misfires: readonly Misfire[] = ['skip', 'once', 'all'];
@@ -70,7 +78,7 @@ const misfires: readonly Misfire[] = ['skip', 'once', 'all'];
 /** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
 export function resolveJob(job: string, options: JobOptions): ResolvedJob {
   validateJobName(job);
-  const { cron, timeZone = 'UTC', misfire = 'once' } = requireObject('options', options);
+  const { cron, timeZone = 'UTC', misfire = 'once' } = requireKnown('options', options, jobKeys);
   const { lateAfterMs = 60_000, catchUpMs = dayMs, timeoutMs = Number.POSITIVE_INFINITY } = options;
   if (!misfires.includes(misfire)) {
     const remedy = `use one of ${misfires.join(', ')}`;
@@ -95,7 +103,7 @@ export function resolveJob(job: string, options: JobOptions): ResolvedJob {
 
 function resolveRetry(retry: RetryOptions | undefined): Required<RetryOptions> {
   if (retry === undefined) return { limit: 0, firstPauseMs: 1_000, longestPauseMs: 60_000 };
-  const { limit, firstPauseMs = 1_000 } = requireObject('retry', retry);
+  const { limit, firstPauseMs = 1_000 } = requireKnown('retry', retry, retryKeys);
   whole('retry.limit', limit, 1, 1_000);
   within('retry.firstPauseMs', firstPauseMs, 1, dayMs);
   const { longestPauseMs = Math.max(60_000, firstPauseMs) } = retry;

@@ -18,7 +18,7 @@ export interface ScheduleEvents {
   ticksSkipped: { readonly job: string; readonly skipped: SkippedTicks };
   /** A job is not run here, since another election's leader runs it: replicas differ in `name` or `spread`. Once a term. */
   jobElsewhere: { readonly job: string; readonly election: string };
-  /** The store refused or gave no answer. It is tried again as long as the lease lives. */
+  /** The store refused or gave no answer, to a leader or to a candidate. It is tried again. */
   storeFailed: { readonly error: unknown; readonly retryInMs: number };
   /** This process leads these jobs. */
   leading: { readonly lease: Lease; readonly jobs: readonly string[] };
@@ -26,6 +26,11 @@ export interface ScheduleEvents {
   stoppedLeading: { readonly lease: Lease; readonly jobs: readonly string[] };
   /** This process gives up the leadership, for this; it takes part again after a pause. Its works are told to stop. */
   leadershipFailed: { readonly lease: Lease; readonly error: unknown };
-  /** This process does not take part any more: the store cannot be used as it is, or work has not stopped in time. */
+  /**
+   * The store cannot be used as it is: its tables or its package are missing, for instance. It is tried again, so that what is
+   * mended needs no restart. A process warning (`TenureScheduleWarning`) says so if nobody listens.
+   */
+  startFailed: { readonly election: string; readonly error: unknown; readonly retryInMs: number };
+  /** This process does not take part any more: work has not stopped in time. A process warning if nobody listens. */
   stopped: { readonly election: string; readonly error: unknown };
 }

@@ -1,9 +1,16 @@
 import { validateName } from '../coordinators/index.js';
-import { type Election, type ElectionOptions, Elections } from '../elections/index.js';
-import { requireObject } from '../errors/checks.js';
-import { ClosedError, OptionError } from '../errors/index.js';
+import {
+  type Election,
+  type ElectionOptions,
+  Elections,
+  type Work,
+  WorkOverdueError,
+} from '../elections/index.js';
+import { requireKnown, requireObject } from '../errors/checks.js';
+import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
+import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
 import { type JobOptions, resolveJob } from './definition.js';
 import type { ScheduleEvents } from './events.js';
@@ -52,6 +59,7 @@ export class Schedule implements AsyncDisposable {
   readonly #election: ElectionOptions;
   readonly #made = new Map<string, Election>();
   readonly #leading: Promise<unknown>[] = [];
+  readonly #ending = new AbortController();
   #isStarted = false;
   #closing: Promise<void> | undefined;
   /** The jobs of the store, for operators. */
@@ -60,6 +68,7 @@ export class Schedule implements AsyncDisposable {
   /** @throws {OptionError} */
   constructor(store: JobStore, options: ScheduleOptions = {}) {
     this.#store = requireJobStore(store);
+    requireKnown('options', options, scheduleKeys);
     const {
       name = 'schedule',
       spread = false,
@@ -133,6 +142,7 @@ export class Schedule implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#ending.abort();
     await this.#elections.close();
     await Promise.all(this.#leading);
     await this.#leases.close();
@@ -156,24 +166,65 @@ export class Schedule implements AsyncDisposable {
     const jobs = this.#spread
       ? own.filter(({ job }) => name === `${this.#name}/${job.definition.job}`)
       : own;
-    await election
-      .lead(async (lease, { stopping }) => {
-        const { runtime, timing } = this.#leases;
-        const leader = new JobLeader({
-          ...{ store: this.#store, jobs, lease, stopping, runtime, pollMs: this.#pollMs },
-          events: this.#events,
-          callTimeoutMs: timing.attemptTimeoutMs,
-          overdueAfterMs: timing.ttlMs,
-        });
-        await leader.lead();
-      })
-      .catch((error: unknown) => this.#events.emit('stopped', { election: name, error }));
+    const work: Work<void> = async (lease, { stopping }) => {
+      const { runtime, timing } = this.#leases;
+      const leader = new JobLeader({
+        ...{ store: this.#store, jobs, lease, stopping, runtime, pollMs: this.#pollMs },
+        events: this.#events,
+        callTimeoutMs: timing.attemptTimeoutMs,
+        overdueAfterMs: timing.ttlMs,
+      });
+      await leader.lead();
+    };
+    election.events.on('campaignFailed', ({ error, retryInMs }) =>
+      this.#events.emit('storeFailed', { error, retryInMs }),
+    );
+    const backoff = new Backoff(this.#leases.runtime, startPauses);
+    while (!this.#ending.signal.aborted) {
+      const error = await election.lead(work, { signal: this.#ending.signal }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (error === undefined || error instanceof ClosedError) return;
+      if (error instanceof WorkOverdueError) {
+        this.#tell('stopped', { election: name, error });
+        return;
+      }
+      const retryInMs = backoff.nextMs();
+      this.#tell('startFailed', { election: name, error, retryInMs });
+      await sleep(this.#leases.runtime, retryInMs, this.#ending.signal);
+    }
+  }
+
+  /** What is not to go unheard: jobs that do not run, and nobody knows. */
+  #tell<Name extends 'stopped' | 'startFailed'>(name: Name, event: ScheduleEvents[Name]): void {
+    if (this.#events.listenerCount(name) > 0) {
+      this.#events.emit(name, event);
+      return;
+    }
+    const why = event.error instanceof Error ? event.error.message : String(event.error);
+    const what =
+      name === 'stopped' ? 'does not take part any more' : 'cannot lead, and tries again';
+    process.emitWarning(
+      `the schedule "${event.election}" ${what}: ${redactSecrets(why)}`,
+      'TenureScheduleWarning',
+    );
   }
 
   #throwIfClosed(): void {
     if (this.#closing !== undefined) throw new ClosedError('this schedule');
   }
 }
+
+const scheduleKeys: Readonly<Record<keyof ScheduleOptions, true>> = {
+  ...{ name: true, spread: true, pollMs: true, election: true },
+  ...{ id: true, runtime: true },
+  ...{ ttlMs: true, renewEveryMs: true, giveUpAfterMs: true, attemptTimeoutMs: true },
+  ...{ renewFrom: true, stallLimitMs: true, onStall: true },
+};
+
+/** How long until a store that cannot be used is tried again. */
+const startPauses = { firstMs: 5_000, limitMs: 60_000 };
 
 /** Shorthand for `new Schedule(store, options)`. */
 export function schedule(store: JobStore, options: ScheduleOptions = {}): Schedule {

@@ -33,6 +33,11 @@ describe('a wrong collaborator or null', () => {
       ['claim(null)', 'token', (fence) => fence.claim(untyped(null))],
       ['claim(3)', 'token', (fence) => fence.claim(untyped(3))],
       [
+        'a lease that was not awaited',
+        'token',
+        (fence) => fence.claim(untyped(Promise.resolve(token))),
+      ],
+      [
         'transaction(null, work)',
         'token',
         (fence) => fence.transaction(untyped(null), async () => {}),

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreMisconfiguredError } from '../../src/errors/index.js';
 import { sleep } from '../../src/time/index.js';
 import {
   act,
@@ -199,6 +201,52 @@ describe('a schedule', () => {
     await fixture.runtime.advance(2 * minuteMs);
     expect((await fixture.told()).at(-1)).toMatch(/succeeded/);
     expect(b.attempts[0]?.lease.term).toBeGreaterThan(job.record.term - 1);
+  });
+});
+
+describe('a schedule that cannot begin', () => {
+  it('says so, and begins once what it lacks is there', async () => {
+    const a = fixture.replica('a');
+    const { coordinator } = a.store;
+    const acquire = coordinator.acquire.bind(coordinator);
+    coordinator.acquire = async () => {
+      throw new StoreMisconfiguredError('there are no tables');
+    };
+    const told: unknown[] = [];
+    a.schedule.events.on('startFailed', ({ error }) => told.push(error));
+    a.schedule.start();
+    await fixture.runtime.advance(30_000);
+    expect(told.length).toBeGreaterThan(1);
+    expect(told[0]).toMatchObject({ message: 'there are no tables' });
+    coordinator.acquire = acquire;
+    await fixture.runtime.advance(3 * minuteMs);
+    expect((await fixture.told()).at(-1)).toMatch(/succeeded/);
+  });
+
+  it('is told as a warning of the process if nobody listens', async () => {
+    const a = fixture.replica('a');
+    a.store.coordinator.acquire = async () => {
+      throw new StoreMisconfiguredError('there are no tables');
+    };
+    const warned = once(process, 'warning');
+    a.schedule.start();
+    await fixture.runtime.advance(1_000);
+    const [warning] = await warned;
+    expect(warning).toMatchObject({ name: 'TenureScheduleWarning' });
+    expect(String(warning)).toContain(
+      '"schedule" cannot lead, and tries again: there are no tables',
+    );
+  });
+
+  it.each([
+    ['timezone', 'did you mean timeZone?'],
+    ['timeout', 'did you mean timeoutMs?'],
+    ['colour', 'use some of cron,'],
+  ])('refuses an option that is none: %s', (option, remedy) => {
+    const { schedule } = fixture.replica('a');
+    const options = { cron: '* * * * *', [option]: 'x' };
+    expect(() => schedule.job('other', options, () => {})).toThrow(remedy);
+    expect(() => fixture.replica('b', { schedule: { [option]: 1 } })).toThrow('is no option');
   });
 });
 

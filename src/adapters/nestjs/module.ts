@@ -1,7 +1,12 @@
-import type { DynamicModule, OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { requireObject } from '../../errors/checks.js';
-import { OptionError } from '../../errors/index.js';
+import { OptionError, redactSecrets } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import {
   type JobStore,
@@ -156,6 +161,27 @@ function dynamicModule(
   };
 }
 
+/** An application that is asked for nothing else says what keeps its jobs from running. */
+function report({ events }: Schedule, logger: Logger): void {
+  const text = (error: unknown) =>
+    redactSecrets(error instanceof Error ? error.message : String(error));
+  events.on('startFailed', ({ election, error }) =>
+    logger.error(`"${election}" cannot be led, and is tried again: ${text(error)}`),
+  );
+  events.on('stopped', ({ election, error }) =>
+    logger.error(`this process takes no part in "${election}" any more: ${text(error)}`),
+  );
+  events.on('leadershipFailed', ({ error }) => logger.error(`gave up leading: ${text(error)}`));
+  events.on('storeFailed', ({ error }) => logger.warn(text(error)));
+  events.on('jobElsewhere', ({ job, election }) =>
+    logger.warn(`the job "${job}" is led in the election "${election}"; name or spread differ`),
+  );
+  events.on('runFailed', ({ run, error }) => logger.warn(`${run.id} failed: ${text(error)}`));
+  events.on('runEnded', ({ run }) => {
+    if (run.state !== 'succeeded') logger.error(`${run.id} ${run.state}: ${run.detail ?? ''}`);
+  });
+}
+
 /** What ends with the schedule of an application. */
 const withdrawals = new WeakMap<Schedule, () => void>();
 
@@ -167,6 +193,7 @@ function scheduleOf(options: TenureModuleOptions): Schedule {
   const leases = new Set<Lease>();
   schedule.events.on('leading', ({ lease }) => leases.add(lease));
   schedule.events.on('stoppedLeading', ({ lease }) => leases.delete(lease));
+  report(schedule, new Logger('Tenure'));
   const isSpread = rest.spread === true;
   withdrawals.set(schedule, provideLeadership({ leases, isSpread }));
   return schedule;

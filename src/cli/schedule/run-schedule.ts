@@ -160,6 +160,8 @@ async function tryStore(
 async function lead(schedule: Schedule, voice: Voice, stopping: AbortSignal): Promise<number> {
   tellOf(schedule, voice);
   const failed = new Promise<unknown>((resolve) => {
+    // Whoever watches a command starts it again: it ends instead of waiting for what somebody has to mend.
+    schedule.events.on('startFailed', ({ error }) => resolve(error));
     schedule.events.on('stopped', ({ error }) => resolve(error));
   });
   const asked = new Promise<undefined>((resolve) => {
