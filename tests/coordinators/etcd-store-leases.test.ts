@@ -173,6 +173,24 @@ describe.concurrent('the store leases of a coordinator', () => {
     }
   });
 
+  it('a key that somebody deletes is a loss that its holder is told of, be its past compacted just after the grant', async () => {
+    const ann = actor('ann');
+    let lostCount = 0;
+    ann.client.onConnectionLost(() => {
+      lostCount += 1;
+    });
+    await ann.take('compacted', { ttlMs: 20_000 });
+    // Its watch would ask for what happened since the grant.
+    for (let round = 0; round < 3; round++) await cluster.etcdctl('put', 'other', `${round}`);
+    const status = JSON.parse(await cluster.etcdctl('endpoint', 'status', '-w', 'json'));
+    await cluster.etcdctl('compact', String(status[0].Status.header.revision));
+    // The watch begins anew, and then all is looked at.
+    await until('a look after the compaction', 5_000, async () => lostCount > 0);
+    const before = lostCount;
+    await cluster.etcdctl('del', '--prefix', 'compacted/');
+    await until('word of the loss', 2_000, async () => lostCount > before);
+  });
+
   it('a name that is given back is no loss, whichever client of its holder gives it back', async () => {
     const ann = actor('ann');
     const thread = actor('ann');

@@ -39,8 +39,10 @@ export class OwnKeys {
       client,
       ranges: () => this.#ranges(),
       onEvents: (events) => this.#heed(events),
-      // When a connection is lost, everything is renewed anyway.
-      onAgain: () => {},
+      // When a connection is lost, everything is renewed anyway. What was compacted before it was told is found out by that, too.
+      onAgain: (hasMissed) => {
+        if (hasMissed) this.#onLost();
+      },
       // A new watch asks for all keys anew: the more there are, the more rarely.
       gatheringMs: () => settledMs * Math.max(1, holdings.leases().length / keysAtOnce),
     });

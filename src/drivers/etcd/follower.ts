@@ -7,8 +7,11 @@ export interface FollowerOptions {
   /** What is to be watched now. */
   readonly ranges: () => readonly WatchedRange[];
   readonly onEvents: (events: readonly EtcdEvent[]) => void;
-  /** It is watched again, after a time in which anything may have happened. */
-  readonly onAgain: () => void;
+  /**
+   * It is watched again, after a time in which anything may have happened; with `hasMissed`, part of it is not kept any more,
+   * and will not be told.
+   */
+  readonly onAgain: (hasMissed: boolean) => void;
   /** Ranges that are wanted at nearly the same time are asked for together. Default 5. */
   readonly gatheringMs?: () => number;
 }
@@ -40,6 +43,10 @@ export class Follower {
   readonly #heardOfNext = new Set<string>();
   #owed: Owed[] = [];
   #isBroken = false;
+  /** What lies before is not kept any more; nobody can be told of it. */
+  #compactedAt = 0;
+  /** Something of the ranges may have happened before that. */
+  #hasMissed = false;
   #isClosed = false;
 
   constructor(options: FollowerOptions) {
@@ -96,13 +103,20 @@ export class Follower {
     }
     const watch = new EtcdWatch({
       client,
-      ranges,
+      ranges: ranges.map((range) => this.#afterCompaction(range)),
       startRevision: this.#start(),
       onReady: (revision) => this.#ready(revision),
       onEvents: (events) => this.#heed(events),
       onEnd: (compactedAt) => this.#broken(watch, compactedAt),
     });
     this.#watch = watch;
+  }
+
+  /** A watch that asks for what is not kept any more would be ended again and again. */
+  #afterCompaction(range: WatchedRange): WatchedRange {
+    const { after } = range;
+    if (after === undefined || after >= this.#compactedAt) return range;
+    return { ...range, after: this.#compactedAt };
   }
 
   #start(): number | undefined {
@@ -144,6 +158,7 @@ export class Follower {
     if (this.#next !== undefined && revision < this.#next - 2) {
       // The cluster went back to an old snapshot: what was asked for lies in its future.
       this.#forget();
+      this.#compactedAt = 0;
       this.#restart();
       return;
     }
@@ -153,7 +168,9 @@ export class Follower {
     this.#pauseMs = shortestPauseMs;
     if (!this.#isBroken) return;
     this.#isBroken = false;
-    this.#options.onAgain();
+    const hasMissed = this.#hasMissed;
+    this.#hasMissed = false;
+    this.#options.onAgain(hasMissed);
     this.changed();
   }
 
@@ -170,7 +187,11 @@ export class Follower {
     this.#watch = undefined;
     this.#isBroken = true;
     // What lies before that is not kept any more: all is looked at anew.
-    if (compactedAt !== undefined) this.#forget();
+    if (compactedAt !== undefined) {
+      this.#forget();
+      this.#compactedAt = Math.max(this.#compactedAt, compactedAt);
+      this.#hasMissed = true;
+    }
     this.#timer?.cancel();
     const pauseMs = this.#pauseMs * (0.5 + this.#options.client.runtime.random() / 2);
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);

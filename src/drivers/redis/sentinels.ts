@@ -30,6 +30,8 @@ export class SentinelSource implements RedisSource {
   readonly topology = 'sentinel';
   readonly address: string;
   readonly #parts: SentinelParts;
+  /** They have named it: whatever they say later may be over in a moment. */
+  #hasFound = false;
 
   constructor(parts: SentinelParts) {
     this.#parts = parts;
@@ -42,6 +44,7 @@ export class SentinelSource implements RedisSource {
     const ask = (link: Link, deadlineMs: number) => this.#masterBy(link, deadlineMs);
     const answers = await askAll(sentinels.map(sentinelAt), ask, search);
     if (answers.endpoints.length === 0) throw this.#notFound(answers);
+    this.#hasFound = true;
     return answers.endpoints.map((endpoint) => nodeAt(translated(endpoint, addressMap)));
   }
 
@@ -78,7 +81,7 @@ export class SentinelSource implements RedisSource {
       },
     ];
     const ofMost = kinds.find(({ count }) => 2 * count > sentinels.length);
-    if (ofMost !== undefined) return new StoreMisconfiguredError(ofMost.says);
+    if (ofMost !== undefined && !this.#hasFound) return new StoreMisconfiguredError(ofMost.says);
     const last = failures.at(-1);
     const ofSome = kinds
       .filter(({ count }) => count > 0)

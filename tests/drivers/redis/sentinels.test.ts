@@ -54,6 +54,24 @@ describe('a master behind sentinels', () => {
     expect(await ask(master, 'GET', 'counter')).toBe('1');
   });
 
+  it('that the sentinels have named, and know no more for a moment, is waited for', async () => {
+    await start();
+    const [master] = servers();
+    const connection = connect();
+    await run(connection);
+    for (const { port } of set.sentinels)
+      await ask({ ...master, port }, 'SENTINEL', 'REMOVE', set.masterName);
+    const lost = new Promise((resolve) => connection.on('disconnected', resolve));
+    await ask(master, 'CLIENT', 'KILL', 'TYPE', 'normal');
+    await lost;
+    await expect(run(connection, 800)).rejects.toBeInstanceOf(UnreachableError);
+    for (const [sentinel] of set.sentinels.entries()) {
+      const one = { ...master, port: set.sentinels[sentinel]?.port ?? 0 };
+      await ask(one, 'SENTINEL', 'MONITOR', set.masterName, '127.0.0.1', String(master.port), '2');
+    }
+    expect(await run(connection, 10_000)).toBeDefined();
+  });
+
   it('is the one that most sentinels know, if two say that they are', async () => {
     await start();
     const [former, present] = servers();
