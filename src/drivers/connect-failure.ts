@@ -3,7 +3,7 @@ export interface Spoken {
   /** `Redis`, `etcd`. */
   readonly protocol: string;
   readonly isTls: boolean;
-  /** What to write instead for the other of the two: `rediss://`. Absent: there is no other. */
+  /** What to write for the other of the two, as in "rediss for redis in the URL". Absent: there is no other. */
   readonly otherwise?: string | undefined;
   /** One port speaks both, so it is no reason for a failure. */
   readonly sharesPort?: boolean;

@@ -93,7 +93,11 @@ export class Link {
     if (complaint !== undefined && replyCode(complaint) !== undefined)
       return replyError(complaint, 'the login', this.address);
     const isTls = this.#isTls;
-    const spoken = { protocol: 'Redis', isTls, otherwise: isTls ? 'redis://' : 'rediss://' };
+    const spoken = {
+      protocol: 'Redis',
+      isTls,
+      otherwise: isTls ? 'redis for rediss in the URL' : 'rediss for redis in the URL',
+    };
     const why = connectFailure(complaint ?? this.#endReason, spoken);
     return new UnreachableError(`could not connect to ${this.address}: ${why}.`, complaint);
   }
