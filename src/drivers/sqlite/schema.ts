@@ -27,8 +27,9 @@ const readFileRow = 'SELECT format, clock, boot FROM file WHERE one = 1';
 
 /** Leaves a file of somebody else as it is. @throws {StoreMisconfiguredError} */
 export function requireOwnFile(connection: SqliteConnection, schema: SqliteSchema): void {
-  if (connection.pragma('application_id') === schema.applicationId) return;
-  if (isEmpty(connection)) return;
+  const isOwn = () => connection.pragma('application_id') === schema.applicationId;
+  // Asked again at last: another process may be creating it just now, between two of these questions.
+  if (isOwn() || isEmpty(connection) || isOwn()) return;
   throw new StoreMisconfiguredError(
     `${connection.path} is a database of another program. It was left as it is: choose another path.`,
   );
