@@ -1,4 +1,4 @@
-import { type Act, type CallOptions, longestTtlMs } from '../coordinators/index.js';
+import { type Act, checkTimeout } from '../coordinators/index.js';
 import { checkAct } from '../coordinators/requests.js';
 import { requireArray, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
@@ -10,13 +10,7 @@ import type { JobDefinition, RunRequest } from './records.js';
  * What every store checks before it sends anything, so that all refuse the same.
  */
 
-/** @throws {OptionError} */
-export function checkTimeout(call: CallOptions): number {
-  const { timeoutMs } = requireObject('call', call, 'pass { timeoutMs }');
-  if (typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= longestTtlMs) return timeoutMs;
-  const remedy = `use more than 0, up to ${longestTtlMs} milliseconds`;
-  throw new OptionError('timeoutMs', timeoutMs, 'is out of range', remedy);
-}
+export { checkTimeout };
 
 /** @throws {OptionError} */
 export function checkJobs(jobs: readonly string[]): string[] {

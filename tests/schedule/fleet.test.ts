@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SeededRandom } from '../support/fleet/random.js';
 import { minuteMs, ScheduleFixture, ttlMs, untilStopped } from './fixture.js';
 
 let fixture: ScheduleFixture;
@@ -80,7 +81,8 @@ describe('whatever happens to three replicas in a thousand ticks', () => {
     'each tick has one accepted run under `all`: seed %i',
     async (seed) => {
       const tickMs = 10_000;
-      const random = mulberry(seed);
+      const seeded = new SeededRandom(seed);
+      const random = () => seeded.next();
       const job = {
         ...{ cron: '*/10 * * * * *', misfire: 'all' as const },
         ...{ resumeLimit: 1_000, keepRuns: 10_000 },
@@ -122,14 +124,3 @@ describe('whatever happens to three replicas in a thousand ticks', () => {
     120_000,
   );
 });
-
-function mulberry(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
