@@ -5,12 +5,15 @@ export interface WorkerTask {
   readonly witness: string;
   /** Without: it looks at the witness, and then has the effect. */
   readonly isGuarded: boolean;
+  /** The effect that it never comes out of: whoever is killed in it leaves an outcome that nobody knows. */
+  readonly staysIn?: { readonly key: string; readonly isCharged: boolean };
 }
 
-/** What it says: that it can begin; what it was given for a key; that it has all of the task. */
+/** What it says: that it can begin; what it was given for a key; that it stays where it should; that it has all. */
 export type WorkerNews =
   | { readonly kind: 'ready' }
   | { readonly kind: 'receipt'; readonly key: string; readonly receipt: string }
+  | { readonly kind: 'staying' }
   | { readonly kind: 'end'; readonly counts: WorkerCounts };
 
 /** What it met. */

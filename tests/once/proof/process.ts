@@ -8,6 +8,7 @@ import type { ProofPlace } from './stores.js';
 interface Running {
   /** By key. */
   readonly receipts: Map<string, string>;
+  readonly staying: () => void;
   readonly ended: (counts: WorkerCounts) => void;
 }
 
@@ -21,7 +22,6 @@ export class WorkerProcess {
   /** Rejects if it dies, unless it was killed from here. */
   readonly #died: Promise<never>;
   #running: Running | undefined;
-  #told: () => void = () => {};
   #isKilled = false;
 
   constructor(place: ProofPlace) {
@@ -36,9 +36,9 @@ export class WorkerProcess {
     const ready = new Promise<void>((resolve) => {
       this.#child.on('message', (news: WorkerNews) => {
         if (news.kind === 'ready') resolve();
+        else if (news.kind === 'staying') this.#running?.staying();
         else if (news.kind === 'end') this.#running?.ended(news.counts);
         else this.#running?.receipts.set(news.key, news.receipt);
-        this.#told();
       });
     });
     this.ready = Promise.race([ready, this.#died]);
@@ -50,23 +50,20 @@ export class WorkerProcess {
     return this.#running?.receipts ?? new Map();
   }
 
-  /** Resolves when it has a receipt for every key. */
-  do(task: WorkerTask): Promise<WorkerCounts> {
-    const end = new Promise<WorkerCounts>((ended) => {
-      this.#running = { receipts: new Map(), ended };
+  /** Gives a task: `ended` resolves when it has a receipt for every key, `staying` when it is where it stays. */
+  do(task: WorkerTask): { readonly ended: Promise<WorkerCounts>; readonly staying: Promise<void> } {
+    let stays = () => {};
+    const staying = new Promise<void>((resolve) => {
+      stays = resolve;
+    });
+    const ended = new Promise<WorkerCounts>((resolve) => {
+      this.#running = { receipts: new Map(), staying: stays, ended: resolve };
     });
     this.#child.send(task);
-    return Promise.race([end, this.#died]);
-  }
-
-  /** Resolves when it has so many receipts of its task. */
-  async received(count: number): Promise<void> {
-    while (this.receipts.size < count) {
-      const told = new Promise<void>((resolve) => {
-        this.#told = resolve;
-      });
-      await Promise.race([told, this.#died]);
-    }
+    return {
+      ended: Promise.race([ended, this.#died]),
+      staying: Promise.race([staying, this.#died]),
+    };
   }
 
   /** SIGKILL. */

@@ -26,7 +26,8 @@ export function registerOnceRounds(
       console.info(`once on ${store}, seed ${seed}: ${JSON.stringify(report)}`);
       const none = { twice: 0, missing: 0, wrongReceipts: 0 };
       expect(report).toMatchObject({ rounds: roundCount, effects: roundCount, ...none });
-      expect(report.foundDone + report.repeated, 'attempts were interrupted').toBeGreaterThan(0);
+      // In each batch one attempt at least.
+      expect(report.foundDone + report.repeated).toBeGreaterThanOrEqual(report.kills);
     });
 
     it('have it twice without', { timeout: 5 * 60_000 }, async () => {

@@ -86,14 +86,16 @@ class Rounds {
     const isFirst = this.#random.random() < 0.5;
     const [one, two, spare] = workers as [WorkerProcess, WorkerProcess, WorkerProcess];
     const [victim, survivor] = isFirst ? [one, two] : [two, one];
-    void victim.do(task).catch(() => {});
-    const ended = survivor.do(task);
-    // Later it would find most of them done.
-    await victim.received(1 + Math.floor((this.#random.random() * size) / 2));
-    await pause(this.#random.random() * 5);
+    // Nobody else wants this one before the kill, so that at least one attempt is left without a known outcome.
+    const key = keys[Math.floor(this.#random.random() * size)] as string;
+    const isCharged = this.#random.random() < 0.5;
+    const doomed = victim.do({ ...task, staysIn: { key, isCharged } });
+    const begun = survivor.do({ ...task, keys: keys.filter((other) => other !== key) });
+    await doomed.staying;
     await victim.kill();
     this.#totals.kills += 1;
-    for (const { foundDone, repeated } of await Promise.all([ended, spare.do(task)])) {
+    const ends = [begun.ended, spare.do(task).ended];
+    for (const { foundDone, repeated } of await Promise.all(ends)) {
       this.#met.foundDone += foundDone;
       this.#met.repeated += repeated;
     }
@@ -115,5 +117,3 @@ class Rounds {
     }
   }
 }
-
-const pause = (durationMs: number) => new Promise((resolve) => setTimeout(resolve, durationMs));

@@ -31,6 +31,10 @@ async function openStore() {
 
 /** @param {import('./messages.js').WorkerNews} news */
 const tell = (news) => process.send?.(news);
+const stay = () => {
+  tell({ kind: 'staying' });
+  return new Promise(() => {});
+};
 const pause = () => sleep(Math.random() * longestPauseMs);
 
 const once = new Once(await openStore(), { timeoutMs });
@@ -41,7 +45,7 @@ await once.read('nothing');
 tell({ kind: 'ready' });
 
 /** @param {WorkerTask} task */
-async function work({ keys: all, isGuarded, witness: path }) {
+async function work({ keys: all, isGuarded, staysIn, witness: path }) {
   const witness = new Witness(path);
   const counts = { foundDone: 0, repeated: 0 };
   // Each in an order of its own: they meet at some keys, and are ahead of each other at others.
@@ -53,10 +57,12 @@ async function work({ keys: all, isGuarded, witness: path }) {
    */
   const charge = async (key, context) => {
     await pause();
+    if (staysIn?.key === key && !staysIn.isCharged) await stay();
     // A machine that stalls could bring it here too late; between this look and the charge nothing waits.
     if (context?.remainingMs === 0) throw new NotAppliedError('there is no time left');
     const receipt = randomUUID();
     witness.charge(key, receipt);
+    if (staysIn?.key === key) await stay();
     await pause();
     return receipt;
   };
