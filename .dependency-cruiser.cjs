@@ -5,8 +5,9 @@
  */
 const LAYERS = [
   ['cli'],
+  ['sim'],
   ['testing'],
-  ['adapters'],
+  ['adapters', 'metrics', 'diagnosis', 'doctor'],
   ['streams', 'schedule'],
   ['fences', 'once', 'shards', 'elections'],
   ['leases'],
@@ -16,6 +17,9 @@ const LAYERS = [
   ['time', 'events'],
   ['errors'],
 ];
+
+/** Rooms that are entry points as well: `src/<name>.ts` belongs to `src/<name>/`, and imports other entries. */
+const KITS = ['sim', 'testing'];
 
 /** Public entry points, `src/<name>.ts`. They sit between `testing` and `streams`. */
 const ENTRIES = [
@@ -31,14 +35,17 @@ const ENTRIES = [
   'schedule',
   'node-cron',
   'nestjs',
+  'prometheus',
+  'otel',
   'testing',
+  'sim',
 ];
 
-/** What is published may import these packages, Node, and nothing else; each but commander is an optional client. */
+/** What is published may import these packages, Node, and nothing else; all but the first three are optional. */
 const PACKAGES = [
   ...['commander', 'croner', 'yaml'],
   ...['ioredis', 'redis', 'pg', 'mysql2', 'libsql'],
-  ...['@nestjs/common', '@nestjs/core'],
+  ...['@nestjs/common', '@nestjs/core', 'prom-client', '@opentelemetry/api'],
 ];
 
 /** The only rooms that may know a store's client, and the folder of drivers they may use for it. */
@@ -53,32 +60,45 @@ const STORES = [
       'fences/redis',
       'once/redis',
       'schedule/redis',
+      'doctor/redis',
     ],
   },
   {
     store: 'postgres',
     clients: ['pg'],
-    rooms: ['coordinators/postgres', 'fences/postgres', 'once/postgres', 'schedule/postgres'],
+    rooms: [
+      'coordinators/postgres',
+      'fences/postgres',
+      'once/postgres',
+      'schedule/postgres',
+      'doctor/postgres',
+    ],
   },
   { store: 'mysql', clients: ['mysql2'], rooms: ['fences/mysql'] },
   {
     store: 'sqlite',
     clients: ['libsql'],
-    rooms: ['coordinators/sqlite', 'fences/sqlite', 'once/sqlite', 'schedule/sqlite'],
+    rooms: [
+      'coordinators/sqlite',
+      'fences/sqlite',
+      'once/sqlite',
+      'schedule/sqlite',
+      'doctor/sqlite',
+    ],
   },
-  { store: 'etcd', clients: [], rooms: ['coordinators/etcd', 'fences/etcd'] },
-  { store: 'zookeeper', clients: [], rooms: ['coordinators/zookeeper'] },
+  { store: 'etcd', clients: [], rooms: ['coordinators/etcd', 'fences/etcd', 'doctor/etcd'] },
+  { store: 'zookeeper', clients: [], rooms: ['coordinators/zookeeper', 'doctor/zookeeper'] },
 ];
 
 const oneOf = (names) => `(?:${names.join('|')})`;
 const folder = (names) => `^src/${oneOf(names)}/`;
-/** `src/testing.ts` and `src/testing/` are one room. */
-const room = (names) => (names.includes('testing') ? '^src/testing(?:/|\\.ts$)' : folder(names));
+/** A kit is a file and a folder. */
+const room = (names) => (KITS.includes(names[0]) ? `^src/${names[0]}(?:/|\\.ts$)` : folder(names));
 /** A package, resolved (also through a types package, or pnpm's layout) or not found at all. */
 const npmPackage = (name) => `(?:^|/)node_modules/(?:@types/)?${name}(?:/|$)|^${name}$`;
 
 const storeNames = STORES.map(({ store }) => store);
-const plainEntries = ENTRIES.filter((name) => name !== 'testing');
+const plainEntries = ENTRIES.filter((name) => !KITS.includes(name));
 const entryFiles = `^src/${oneOf(plainEntries)}\\.ts$`;
 
 const layerRules = LAYERS.flatMap((siblings, depth) =>
@@ -86,7 +106,7 @@ const layerRules = LAYERS.flatMap((siblings, depth) =>
     const siblingsOfIt = siblings.filter((other) => other !== name);
     const notBelow = [...LAYERS.slice(0, depth).flat(), ...siblingsOfIt];
     const above = notBelow.map((other) => room([other]));
-    if (name !== 'cli' && name !== 'testing') above.push(entryFiles);
+    if (name !== 'cli' && !KITS.includes(name)) above.push(entryFiles);
     return {
       name: `layer-${name}-imports-down-only`,
       comment: `src/${name} may import only layers below it.`,
@@ -126,7 +146,7 @@ module.exports = {
       comment: 'A public entry point may not pull in the command line or the test kit.',
       severity: 'error',
       from: { path: entryFiles },
-      to: { path: ['^src/cli/', '^src/testing(?:/|\\.ts$)'] },
+      to: { path: ['^src/cli/', ...KITS.map((name) => room([name]))] },
     },
     {
       name: 'core-entry-is-store-free',
@@ -136,7 +156,7 @@ module.exports = {
       to: {
         reachable: true,
         path: [
-          '^src/(?:cli|drivers|testing)(?:/|\\.ts$)',
+          '^src/(?:cli|drivers|doctor|sim|testing)(?:/|\\.ts$)',
           `^src/[^/]+/(?:memory|redis-quorum|${oneOf(storeNames)})(?:/|\\.ts$)`,
           `^src/(?:memory|${oneOf(storeNames)})\\.ts$`,
           ...PACKAGES.map(npmPackage),
@@ -156,6 +176,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/adapters/nestjs/' },
       to: { path: npmPackage('@nestjs/(?:common|core)') },
+    },
+    {
+      name: 'metrics-clients-only-in-their-rooms',
+      comment: 'Whoever uses one kind of metrics installs no other.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/metrics/(?:prometheus|otel)/' },
+      to: { path: [npmPackage('prom-client'), npmPackage('@opentelemetry/api')] },
     },
     {
       name: 'commander-only-in-cli',

@@ -14,8 +14,10 @@ import {
   findOpenssl,
   findPgBouncer,
   findPostgresFolder,
+  findPromtool,
   findRedisSentinel,
   findRedisServer,
+  findSpin,
   findZooKeeperJar,
 } from './server-binaries.mjs';
 import { knownStores } from './stores.mjs';
@@ -33,6 +35,9 @@ const needed = [
   { find: findJava, packages: ['default-jre-headless'], store: 'zookeeper' },
   // For the certificates of servers that speak TLS.
   { find: findOpenssl, packages: ['openssl'] },
+  // For the alert rules, and for the model of the protocol.
+  { find: findPromtool, packages: ['prometheus'] },
+  { find: findSpin, packages: ['spin'] },
   // For the clock that some tests put under a server.
   { find: findCompiler, packages: ['gcc', 'libc6-dev'] },
 ];

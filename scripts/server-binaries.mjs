@@ -62,6 +62,12 @@ export const findMariaDbInstall = () => findProgram('mariadb-install-db');
 /** @returns {string | undefined} the path of `openssl`, which makes the certificates of the tests */
 export const findOpenssl = () => findProgram('openssl');
 
+/** @returns {string | undefined} the path of `promtool`, which checks the alert rules */
+export const findPromtool = () => findProgram('promtool');
+
+/** @returns {string | undefined} the path of `spin`, which checks the model */
+export const findSpin = () => findProgram('spin');
+
 /** @returns {string | undefined} the path of a Java virtual machine */
 export const findJava = () => findProgram('java');
 
