@@ -10,11 +10,20 @@ import {
 } from '../time/index.js';
 import type { Renewable } from './renewal.js';
 
+/** One attempt to renew leases, after its end. All durations in milliseconds of monotonic time. */
 export interface RenewalReport {
   readonly leaseCount: number;
+  /** From the request until its answer, or until it was given up. */
   readonly roundTripMs: number;
   /** `undefined` if the store answered. */
   readonly error: unknown;
+  /**
+   * What the lease that was nearest its deadline had left when the answer came, had it not been renewed by it; 0 if the
+   * deadline had passed. At best `giveUpAfterMs - renewEveryMs - roundTripMs`.
+   */
+  readonly shortestRemainingMs: number;
+  /** How much later than it was due the attempt began: for so long the event loop of the renewing thread stood still. */
+  readonly lateMs: number;
 }
 
 /** A coordinator ends its calls in time by itself; this much later we stop believing that it will. */
@@ -113,23 +122,27 @@ export class Renewer<Member extends Renewable> {
   }
 
   async #attempt(): Promise<void> {
+    const lateMs = Math.max(0, this.#runtime.now().monotonicMs - this.#timerDueAtMs);
     // Also while it is being prepared: to look at a lease may put it in doubt, and a doubt demands an attempt.
     this.#attempting = true;
     // A freeze may have ended leases whose own timer has not run yet; reading the state tells.
     const due = this.#dueLeases().filter((lease) => lease.endReason === undefined);
     this.#demanded = false;
-    if (due.length > 0) await this.#attemptFor(due);
+    if (due.length > 0) await this.#attemptFor(due, lateMs);
     this.#attempting = false;
     this.#schedule();
   }
 
-  async #attemptFor(due: readonly Member[]): Promise<void> {
+  async #attemptFor(due: readonly Member[], lateMs: number): Promise<void> {
     const limitMs = attemptLimitMs(due);
     const sentAt = this.#runtime.now();
+    const remainingMs = shortestRemainingMs(due, sentAt);
     const error = await this.#renew(due, sentAt, limitMs);
     this.#afterAttempt(error, limitMs);
     const roundTripMs = elapsedMs(sentAt, this.#runtime.now());
-    this.#onAttempt({ leaseCount: due.length, roundTripMs, error });
+    const leftMs = Math.max(0, remainingMs - roundTripMs);
+    const report = { leaseCount: due.length, roundTripMs, error, shortestRemainingMs: leftMs };
+    this.#onAttempt({ ...report, lateMs });
   }
 
   /** Resolves with the error if the store gave no answer, or too few. */
@@ -186,6 +199,12 @@ function attemptLimitMs(leases: readonly Renewable[]): number {
   const timeoutMs = Math.min(...leases.map((lease) => lease.timing.attemptTimeoutMs));
   const longestMs = Math.max(...leases.map((lease) => lease.remainingMs));
   return Math.max(1, Math.min(timeoutMs, longestMs));
+}
+
+/** Until the first of them would be given up; below 0 after that. How long it may be held at all does not matter. */
+export function shortestRemainingMs(leases: readonly Renewable[], now: Instant): number {
+  const left = leases.map(({ anchor, timing }) => timing.giveUpAfterMs - elapsedMs(anchor, now));
+  return Math.min(...left);
 }
 
 function dueAtMs({ anchor, timing }: Renewable): number {

@@ -1,5 +1,6 @@
 export { Backoff, type BackoffOptions } from './backoff.js';
 export { withDeadline, within } from './deadline.js';
+export { watchLoop } from './loop-watch.js';
 export { realRuntime } from './real.js';
 export {
   elapsedMs,

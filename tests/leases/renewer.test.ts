@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
-import { Leases } from '../../src/leases/index.js';
+import {
+  Leases,
+  type LeasesOptions,
+  type RenewalReport,
+  resolveTiming,
+} from '../../src/leases/index.js';
 import { sleep } from '../../src/time/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 import { createFixture, defined, override } from './fixture.js';
@@ -161,5 +166,51 @@ describe('the renewal of many leases', () => {
     lease.metadata = '{"state":"active"}';
     await runtime.advance(9_000);
     expect(await leases.read('payments')).toMatchObject({ metadata: '{"state":"active"}' });
+  });
+});
+
+describe('the report of a renewal', () => {
+  const reported = async (options?: LeasesOptions) => {
+    const fixture = createFixture();
+    const { leases, link } = fixture.process('a', options);
+    const reports: RenewalReport[] = [];
+    leases.events.on('renewal', (report) => reports.push(report));
+    await leases.acquire('payments');
+    return { ...fixture, leases, link, reports };
+  };
+
+  it('tells how long it took, and what the lease had left when the answer came', async () => {
+    const { runtime, reports } = await reported();
+    await runtime.advance(10_001);
+    const [first] = reports;
+    expect(first).toMatchObject({ leaseCount: 1, roundTripMs: 0, error: undefined, lateMs: 0 });
+    expect(first?.shortestRemainingMs).toBeCloseTo(10_000);
+  });
+
+  it('of one that had no answer tells what is left after waiting for it', async () => {
+    const { runtime, link, reports } = await reported();
+    link.hang();
+    await runtime.advance(16_000);
+    const { attemptTimeoutMs } = resolveTiming({});
+    expect(reports[0]).toMatchObject({ roundTripMs: attemptTimeoutMs });
+    expect(reports[0]?.shortestRemainingMs).toBeCloseTo(10_000 - attemptTimeoutMs);
+    expect(reports[0]?.error).toBeDefined();
+  });
+
+  it('tells the lease that is nearest its deadline, and not how long one may be held at all', async () => {
+    const { runtime, leases, reports } = await reported();
+    await runtime.advance(4_000);
+    await leases.acquire('held-for-short', { maxHoldMs: 12_000 });
+    await runtime.advance(6_001);
+    expect(reports[0]?.leaseCount).toBe(2);
+    expect(reports[0]?.shortestRemainingMs).toBeCloseTo(10_000);
+  });
+
+  it('tells how late it began after the loop stood still', async () => {
+    const { runtime, reports } = await reported();
+    runtime.freeze(14_000);
+    await runtime.advance(1);
+    expect(reports[0]).toMatchObject({ lateMs: 4_000 });
+    expect(reports[0]?.shortestRemainingMs).toBeCloseTo(6_000);
   });
 });

@@ -1,6 +1,7 @@
 import type { CoordinatorRecipe } from '../../coordinators/index.js';
 import type { LeaseLife } from '../machine.js';
 import type { ResolvedTiming } from '../options.js';
+import type { RenewalReport } from '../renewer.js';
 import type { WireError } from './wire-error.js';
 
 /** What a renewing thread is started with. All of it can be cloned into another thread. */
@@ -40,9 +41,7 @@ export type FromThread =
   | { readonly type: 'refused'; readonly error: WireError }
   /** Some life has changed: look at the rows. */
   | { readonly type: 'news' }
-  | {
+  | (Omit<RenewalReport, 'error'> & {
       readonly type: 'attempt';
-      readonly leaseCount: number;
-      readonly roundTripMs: number;
       readonly error: WireError | undefined;
-    };
+    });

@@ -4,7 +4,7 @@ import type { Lease } from '../lease.js';
 import { encodeLife, type LedLife } from '../led-life.js';
 import type { ResolvedTiming } from '../options.js';
 import type { Renewal } from '../renewal.js';
-import type { RenewalReport } from '../renewer.js';
+import { type RenewalReport, shortestRemainingMs } from '../renewer.js';
 import { endProcess } from './end-process.js';
 import { FollowedLease } from './followed-lease.js';
 import { Heartbeat } from './heartbeat.js';
@@ -124,8 +124,8 @@ export class ThreadRenewal implements Renewal<Lease> {
   #heard(message: FromThread): void {
     this.#hearAll();
     if (message.type !== 'attempt') return;
-    const { leaseCount, roundTripMs, error } = message;
-    this.#options.onAttempt({ leaseCount, roundTripMs, error: error && fromWire(error) });
+    const { type: _, error, ...report } = message;
+    this.#options.onAttempt({ ...report, error: error && fromWire(error) });
   }
 
   #hearAll(): void {
@@ -142,10 +142,14 @@ export class ThreadRenewal implements Renewal<Lease> {
   #ended(link: ThreadLink, error: Error): void {
     if (this.#link === link) this.#link = undefined;
     const now = this.#options.runtime.now();
-    const abandoned = [...this.#leases.values()].filter((followed) => followed.link === link);
-    for (const followed of abandoned) followed.abandon(now);
+    const abandoned = [...this.#leases].filter(([, followed]) => followed.link === link);
+    const leases = abandoned.map(([lease]) => lease);
+    for (const [, followed] of abandoned) followed.abandon(now);
     this.#hearAll();
-    const leaseCount = abandoned.length;
-    if (leaseCount > 0) this.#options.onAttempt({ leaseCount, roundTripMs: 0, error });
+    const leaseCount = leases.length;
+    if (leaseCount === 0) return;
+    const leftMs = Math.max(0, shortestRemainingMs(leases, now));
+    const report = { leaseCount, roundTripMs: 0, lateMs: 0, shortestRemainingMs: leftMs };
+    this.#options.onAttempt({ ...report, error });
   }
 }

@@ -95,9 +95,9 @@ export class ThreadSide {
     for (const lease of this.#leases.values()) lease.apply({ type: 'ended', reason: 'stalled' });
   }
 
-  #report({ leaseCount, roundTripMs, error }: RenewalReport): void {
-    const wire = error === undefined ? undefined : toWire(error);
-    this.#options.post({ type: 'attempt', leaseCount, roundTripMs, error: wire });
+  #report(report: RenewalReport): void {
+    const error = report.error === undefined ? undefined : toWire(report.error);
+    this.#options.post({ type: 'attempt', ...report, error });
   }
 
   /** One message for all that changes in one turn. */

@@ -175,6 +175,8 @@ describe('a renewing thread that ends', () => {
     await threads.crash(new Error('out of memory'));
     expect(lease.state).toBe('uncertain');
     expect(threads.reports.at(-1)).toMatchObject({ leaseCount: 1, roundTripMs: 0 });
+    // Of the 2,000 ms that it may be kept, which count from the renewal at 1,000 ms.
+    expect(threads.reports.at(-1)?.shortestRemainingMs).toBeCloseTo(1_800, -2);
     expect(threads.reports.at(-1)?.error).toBeInstanceOf(UnreachableError);
     expect(String(threads.reports.at(-1)?.error)).toContain('out of memory');
     await threads.advance(1_750);
