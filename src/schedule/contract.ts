@@ -53,8 +53,11 @@ export interface JobStore {
   pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined>;
   /** `false` if there was no pause. */
   resume(job: string, call: CallOptions): Promise<boolean>;
-  /** Marks an open run; its leader aborts it. `false` if there is no such run, or it has ended. */
-  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean>;
+  /**
+   * Marks an open run, which its leader then aborts; or withdraws a request that no leader has begun, and writes the run
+   * that it would have become as `withdrawn`, all in one step: of a leader that begins it and this, one comes too late.
+   */
+  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult>;
 
   close(): Promise<void>;
 }
@@ -78,6 +81,9 @@ export type ClaimResult =
   | { readonly outcome: 'refused'; readonly installedTerm: number }
   /** Another election's leader runs this job. */
   | ({ readonly outcome: 'elsewhere' } & Adoption);
+
+/** What became of a cancellation; the same if it is repeated. `none`: there is no such run, or it has ended otherwise. */
+export type CancelResult = 'marked' | 'withdrawn' | 'none';
 
 export interface JobsView {
   /** The store's clock when it looked. */
@@ -109,7 +115,7 @@ export interface JobChange {
   readonly begin?: RunRecord;
   /** Runs as they stand from now on. */
   readonly runs?: readonly RunRecord[];
-  /** Requests that have become runs. */
+  /** Requests that have become runs. A run that is begun from one of them needs the request to stand still. */
   readonly doneRequests?: readonly string[];
   /** Of the ended runs only so many are kept, those with the latest ticks. */
   readonly keepRuns?: number;
@@ -121,5 +127,7 @@ export type WriteResult =
   | { readonly outcome: 'exists'; readonly run: RunRecord }
   /** Nothing was written: the job is paused. */
   | { readonly outcome: 'paused' }
+  /** Nothing was written: the request that the run was to begin from was withdrawn. */
+  | { readonly outcome: 'withdrawn' }
   /** Nothing was written: the token is not installed, or another election's leader runs the job. */
   | { readonly outcome: 'refused'; readonly installedTerm: number };

@@ -1,4 +1,5 @@
 export type {
+  CancelResult,
   ClaimResult,
   JobChange,
   JobStore,

@@ -1,6 +1,6 @@
 import type { JobView } from './contract.js';
 import { timesOf } from './cron.js';
-import type { JobPause, RunRecord } from './records.js';
+import type { JobPause, RunRecord, RunRequest } from './records.js';
 import { countsFromMs } from './rules/changes.js';
 
 /** A job as it is listed. Times are Unix times in milliseconds, by the store's clock. */
@@ -21,8 +21,8 @@ export interface JobListing {
   readonly open: RunRecord | undefined;
   /** The run with the latest tick. */
   readonly latest: RunRecord | undefined;
-  /** Runs that were asked for and have not begun. */
-  readonly requestCount: number;
+  /** Runs that were asked for and have not begun, the oldest first. */
+  readonly requests: readonly RunRequest[];
 }
 
 export function listingOf({ record, pause, open, latest, requests }: JobView): JobListing {
@@ -33,6 +33,6 @@ export function listingOf({ record, pause, open, latest, requests }: JobView): J
     ...{ job, cron, timeZone, election, term, pause, nextMs, latest },
     leaderId: holderId,
     open: open[0],
-    requestCount: requests.length,
+    requests,
   };
 }

@@ -3,11 +3,12 @@ import { requireMethods, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
-import type { JobStore } from './contract.js';
+import type { JobStore, JobView } from './contract.js';
 import { JobUnknownError } from './errors.js';
 import { type JobListing, listingOf } from './job-listing.js';
 import { validateJobName } from './job-name.js';
 import type { JobPause, RunRecord } from './records.js';
+import { checkedAct } from './requests.js';
 
 export interface JobsOptions {
   /** One request to the store may take this long, in milliseconds. Default 5,000. */
@@ -90,18 +91,37 @@ export class Jobs {
   }
 
   /**
-   * Has a run aborted that has not ended: its `signal` aborts, on whatever machine it runs. `false` if it has ended, or
-   * there is none of this id. Whether it stops is up to its work: the history tells.
+   * Has a run aborted that has not ended: its `signal` aborts, on whatever machine it runs. Whether it stops is up to its
+   * work: the history tells. A run that was asked for and has not begun is withdrawn: it never begins, and the history has
+   * it as `withdrawn`. `false` if it has ended, or there is none of this id.
+   *
+   * @param runId the id that {@link runNow} answered with, or that a run is listed with. Left out: the run that is open, or
+   * if none is, all that were asked for.
    */
-  async cancel(job: string, runId: string, act: Act): Promise<boolean> {
-    const isMarked = await this.#store.cancel(job, runId, act, this.#call);
-    if (!isMarked) await this.#require(job);
-    return isMarked;
+  cancel(job: string, act: Act): Promise<boolean>;
+  cancel(job: string, runId: string, act: Act): Promise<boolean>;
+  async cancel(job: string, second: string | Act, third?: Act): Promise<boolean> {
+    if (typeof second !== 'string') return this.#cancelWhatStands(job, second);
+    const result = await this.#store.cancel(job, second, third as Act, this.#call);
+    if (result === 'none') await this.#require(job);
+    return result !== 'none';
   }
 
-  async #require(job: string): Promise<void> {
+  async #cancelWhatStands(job: string, act: Act): Promise<boolean> {
+    checkedAct(act);
+    const { open, requests } = await this.#require(job);
+    const ids = (open.length > 0 ? open.slice(0, 1) : requests).map(({ id }) => id);
+    let isDone = false;
+    for (const id of ids)
+      isDone = (await this.#store.cancel(job, id, act, this.#call)) !== 'none' || isDone;
+    return isDone;
+  }
+
+  async #require(job: string): Promise<JobView> {
     const { jobs } = await this.#store.look([job], this.#call);
-    if (jobs.length === 0) throw new JobUnknownError(job);
+    const [view] = jobs;
+    if (view === undefined) throw new JobUnknownError(job);
+    return view;
   }
 }
 

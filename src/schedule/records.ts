@@ -37,7 +37,8 @@ export interface JobPause {
  * `running`: begun, and not ended: some process works on it, or died with it. `waiting`: between two attempts.
  *
  * `succeeded`; `failed`, after the last attempt; `timed-out`, the same for one that took too long; `cancelled` by an
- * operator; `abandoned`, after more interruptions than are tolerated; `skipped`, a tick or several that did not run.
+ * operator; `abandoned`, after more interruptions than are tolerated; `skipped`, a tick or several that did not run;
+ * `withdrawn`, what was asked for and taken back before it began.
  */
 export type RunState =
   | 'running'
@@ -47,7 +48,8 @@ export type RunState =
   | 'timed-out'
   | 'cancelled'
   | 'abandoned'
-  | 'skipped';
+  | 'skipped'
+  | 'withdrawn';
 
 /** What began a run: a tick of its schedule, or somebody by hand. */
 export type RunKind = 'tick' | 'manual';
@@ -61,10 +63,10 @@ export interface RunRecord {
   /** The due time; of a manual run, when it was asked for. */
   readonly tickMs: number;
   readonly state: RunState;
-  /** The term under which it was written last. */
+  /** The term under which it was written last, and whose that is. 0 and nobody for what was withdrawn. */
   readonly term: number;
   readonly holderId: string;
-  /** Durable starts: 1 in the first attempt; written before the work begins. 0 for what was skipped. */
+  /** Durable starts: 1 in the first attempt; written before the work begins. 0 for what was skipped or withdrawn. */
   readonly attempt: number;
   /** Attempts that threw, or took too long. */
   readonly failureCount: number;

@@ -272,6 +272,44 @@ describe('an operator', () => {
     expect(await fixture.told()).toEqual(['00:01 skipped', '00:03 succeeded']);
   });
 
+  it('withdraws what was asked for: a leader that has seen it in between does not begin it', async () => {
+    const options = { job: { keepRuns: 1 }, work: untilStopped };
+    const a = fixture.started('a', options);
+    await fixture.runtime.advance(minuteMs + 1_000);
+    a.crash();
+    const ids = [
+      await fixture.jobs.runNow('minutely', act),
+      await fixture.jobs.runNow('minutely', act),
+    ];
+    // Busy with the run that was left behind, the next leader knows of the requests from before they were withdrawn.
+    const b = fixture.started('b', options);
+    await fixture.runtime.advance(10_000);
+    const [open] = await fixture.history();
+    for (const id of ids) expect(await fixture.jobs.cancel('minutely', id, act)).toBe(true);
+    expect((await fixture.history()).map(({ id, state }) => [id, state])).toEqual([
+      [open?.id, 'running'],
+      ...[...ids].sort().map((id) => [id, 'withdrawn']),
+    ]);
+    await fixture.jobs.cancel('minutely', open?.id ?? '', act);
+    await fixture.runtime.advance(20_000);
+    expect(b.attempts.map(({ run }) => run.id)).toEqual([open?.id]);
+  });
+
+  it('cancels what stands if no run is named: the open run, else what was asked for', async () => {
+    fixture.started('a', { work: untilStopped });
+    await fixture.runtime.advance(minuteMs + 1_000);
+    expect(await fixture.jobs.cancel('minutely', act)).toBe(true);
+    await fixture.runtime.advance(2_000);
+    const states = async () => (await fixture.history()).map(({ state }) => state);
+    expect(await states()).toEqual(['cancelled']);
+    await fixture.replicas[0]?.schedule.close();
+    await fixture.jobs.runNow('minutely', act);
+    expect(await fixture.jobs.cancel('minutely', act)).toBe(true);
+    expect(await states()).toEqual(['cancelled', 'withdrawn']);
+    expect(await fixture.jobs.cancel('minutely', act)).toBe(false);
+    await expect(fixture.jobs.cancel('hourly', act)).rejects.toThrow('there is no job "hourly"');
+  });
+
   it('cancels a run on whatever machine it runs', async () => {
     const a = fixture.started('a', { work: untilStopped });
     await fixture.runtime.advance(minuteMs + 100);

@@ -185,6 +185,7 @@ class Coordinator implements NodeCronCoordinator {
           ? result.run
           : undefined;
       case 'paused':
+      case 'withdrawn':
         return undefined;
     }
   }

@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../schedule/index.js';
+import type { RunRecord, RunRequest } from '../../schedule/index.js';
 import { JobUnknownError } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
 import { sayAct } from '../display/record.js';
@@ -79,56 +79,127 @@ export async function resume(session: JobSession, order: JobOrder): Promise<numb
 }
 
 export interface CancelOptions {
-  /** Default: the open one. */
+  /** Default: the open one, or if there is none, all that were asked for. */
   readonly runId: string | undefined;
   /** Agreed beforehand. */
   readonly yes: boolean;
 }
 
-/** Aborts a run that has not ended, wherever it runs, and waits until it has. */
+/**
+ * Aborts a run that has not ended, wherever it runs, and waits until it has; or withdraws what was asked for and has not
+ * begun.
+ */
 export async function cancel(
   session: JobSession,
   order: JobOrder,
   { runId, yes }: CancelOptions,
 ): Promise<number> {
-  const { job, by, reason } = order;
+  const { job } = order;
   const plan = new OrderUnderWay(session, order);
-  const { open } = await plan.look();
-  const run = runId === undefined || runId === open?.id ? open : await plan.run(runId);
+  const { open, requests } = await plan.look();
+  const asked = runId === undefined ? requests : requests.filter(({ id }) => id === runId);
+  const isOpen = open !== undefined && (runId === undefined || runId === open.id);
+  const run = isOpen ? open : await runBefore(plan, runId);
+  if (run === undefined && asked.length > 0)
+    return await agreedOr(session, yes, showWithdrawal(order, asked), () =>
+      withdraw(session, order, asked),
+    );
   if (run === undefined) return plan.conclude('cancel', nothingToCancel(job, runId));
   if (!openStates.includes(run.state)) {
     const say = `${sayRun(run)} has ended before: ${sayState(run)}`;
-    return plan.conclude('cancel', { holds: run.state === 'cancelled', say, run });
+    const holds = run.state === 'cancelled' || run.state === 'withdrawn';
+    return plan.conclude('cancel', { holds, say, run });
   }
-  showPlan(session, order, run);
-  if (!(await agree(session, yes))) {
-    session.terminal.note('nothing was done');
-    return exitStatus.refused;
-  }
-  // To think takes time, which is not the store's.
+  return await agreedOr(session, yes, showCancellation(order, run), () =>
+    cancelRun(session, order, run.id),
+  );
+}
+
+async function runBefore(plan: OrderUnderWay, id: string | undefined) {
+  return id === undefined ? undefined : await plan.run(id);
+}
+
+/** To think takes time, which is not the store's: what is done has a time of its own. */
+async function agreedOr(
+  session: JobSession,
+  yes: boolean,
+  plan: readonly string[],
+  act: () => Promise<number>,
+): Promise<number> {
+  const { terminal, address, namespace } = session;
+  const [what = '', ...lines] = plan;
+  const at = `  at:    ${visible(address)}, namespace ${visible(namespace)}`;
+  for (const line of [what, at, ...lines]) terminal.note(line);
+  if (await agree(session, yes)) return await act();
+  terminal.note('nothing was done');
+  return exitStatus.refused;
+}
+
+async function cancelRun(session: JobSession, order: JobOrder, id: string): Promise<number> {
+  const { job, by, reason } = order;
   const way = new OrderUnderWay(session, order);
-  await way.insist(() => session.jobs.cancel(job, run.id, { by, reason }));
+  await way.insist(() => session.jobs.cancel(job, id, { by, reason }));
+  return await untilCancelled(way, id);
+}
+
+async function untilCancelled(way: OrderUnderWay, id: string): Promise<number> {
   const verdict = await way.untilSeen(async () => {
-    const now = await way.run(run.id);
+    const now = await way.run(id);
     if (now === undefined || openStates.includes(now.state)) return undefined;
     return { ...ended(now), holds: now.state === 'cancelled' };
   });
   return way.conclude('cancel', verdict, 'it stands: the run ends when its work has stopped');
 }
 
+/** A leader may begin one of them in the same moment: that run is cancelled then. */
+async function withdraw(
+  session: JobSession,
+  order: JobOrder,
+  asked: readonly RunRequest[],
+): Promise<number> {
+  const { store } = session;
+  const { job, by, reason } = order;
+  const way = new OrderUnderWay(session, order);
+  let begunId: string | undefined;
+  for (const { id } of asked) {
+    const result = await way.insist(() =>
+      store.cancel(job, id, { by, reason }, { timeoutMs: 5_000 }),
+    );
+    if (result === 'marked') begunId = id;
+  }
+  if (begunId !== undefined) return await untilCancelled(way, begunId);
+  const [first] = asked;
+  const run = first === undefined ? undefined : await way.run(first.id);
+  if (run !== undefined && run.state !== 'withdrawn') return way.conclude('cancel', ended(run));
+  const which = asked.map(({ id }) => `run ${visible(id)}`).join(', ');
+  const say = `${which} ${asked.length === 1 ? 'is' : 'are'} withdrawn: it never begins`;
+  return way.conclude('cancel', { holds: true, say, run });
+}
+
 function nothingToCancel(job: string, runId: string | undefined): JobVerdict {
-  const what = runId === undefined ? 'no run is under way' : `there is no run ${visible(runId)}`;
+  const what =
+    runId === undefined ? 'no run is under way or asked for' : `there is no run ${visible(runId)}`;
   return { holds: false, say: `${visible(job)}: ${what}` };
 }
 
-function showPlan(session: JobSession, { job, by, reason }: JobOrder, run: RunRecord): void {
-  const { terminal, address, namespace } = session;
-  const lines = [
+function showCancellation({ job, by, reason }: JobOrder, run: RunRecord): string[] {
+  return [
     `cancel ${visible(job)}`,
-    `  at:    ${visible(address)}, namespace ${visible(namespace)}`,
     `  now:   ${sayRun(run)} is ${sayState(run)}, attempt ${run.attempt} on ${visible(run.holderId)}`,
     '  then:  its work is told to stop; the run ends as cancelled when it has, and is not tried again',
     `  why:   ${visible(reason)}, by ${visible(by)}`,
   ];
-  for (const line of lines) terminal.note(line);
+}
+
+function showWithdrawal({ job, by, reason }: JobOrder, asked: readonly RunRequest[]): string[] {
+  const lines = asked.map(
+    ({ id, atMs, by: asker, reason: cause }) =>
+      `run ${visible(id)}, asked for by ${visible(asker)} at ${sayInstant(atMs)}: ${visible(cause)}`,
+  );
+  return [
+    `cancel ${visible(job)}`,
+    ...lines.map((line, index) => `${index === 0 ? '  now:   ' : '         '}${line}`),
+    '  then:  it is withdrawn, and never begins',
+    `  why:   ${visible(reason)}, by ${visible(by)}`,
+  ];
 }

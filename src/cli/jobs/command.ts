@@ -130,12 +130,12 @@ function addResume(jobs: Command, wiring: Wiring): void {
 function addCancel(jobs: Command, wiring: Wiring): void {
   const command = jobs
     .command('cancel')
-    .summary('abort a run that is under way')
+    .summary('abort a run that is under way, or withdraw one that was asked for')
     .description(
-      'Tells the work of a run to stop, on whatever machine it is, and waits until it has. It is not tried again. Shows what it will do, and asks.',
+      'Tells the work of a run to stop, on whatever machine it is, and waits until it has. It is not tried again. A run that was asked for and has not begun is withdrawn. Shows what it will do, and asks.',
     )
     .argument('<job>', 'the name of a job')
-    .argument('[run]', 'the id of a run; the open one if left out')
+    .argument('[run]', 'the id of a run; if left out the open one, else what was asked for')
     .option('-y, --yes', 'do not ask; needed without a terminal');
   addOrder(command, wiring, {
     examples: ['settle-payments --reason "wrong file"'],

@@ -36,8 +36,8 @@ function asRow(run: RunRecord): string[] {
     sayState(run),
     sayTook(run) || '-',
     String(run.attempt),
-    visible(run.holderId),
-    String(run.term),
+    visible(run.holderId) || '-',
+    run.term === 0 ? '-' : String(run.term),
     sayDetail(run),
   ];
 }

@@ -49,9 +49,9 @@ function sayOpen({ open }: JobListing): string {
   return `${sayState(open)}${attempt}`;
 }
 
-function sayRequests({ requestCount }: JobListing): string {
-  if (requestCount === 0) return '';
-  return requestCount === 1 ? 'a run is asked for' : `${requestCount} runs are asked for`;
+function sayRequests({ requests }: JobListing): string {
+  if (requests.length === 0) return '';
+  return requests.length === 1 ? 'a run is asked for' : `${requests.length} runs are asked for`;
 }
 
 function listingAsJson(listing: JobListing): object {
@@ -62,6 +62,7 @@ function listingAsJson(listing: JobListing): object {
     pause: pause ?? null,
     open: listing.open === undefined ? null : runAsJson(listing.open),
     latest: listing.latest === undefined ? null : runAsJson(listing.latest),
-    requestCount: listing.requestCount,
+    requestCount: listing.requests.length,
+    requests: listing.requests.map(({ id, atMs, by, reason }) => ({ id, atMs, by, reason })),
   };
 }

@@ -3,9 +3,13 @@ import { sayInstant } from '../display/instant.js';
 import { visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 
+const neverBegun: readonly string[] = ['skipped', 'withdrawn'];
+
 /** How long a run took, or has taken by now; empty for one that never began. */
 export function sayTook({ beganAtMs, endedAtMs, state }: RunRecord): string {
-  return endedAtMs === undefined || state === 'skipped' ? '' : sayDuration(endedAtMs - beganAtMs);
+  return endedAtMs === undefined || neverBegun.includes(state)
+    ? ''
+    : sayDuration(endedAtMs - beganAtMs);
 }
 
 /** Its state, and since when or until when that is so: `waiting until 2026-11-29T21:14:03Z`. */
@@ -21,7 +25,7 @@ export function sayState({ state, retryAtMs, skippedCount }: RunRecord): string 
 export function sayDetail(run: RunRecord): string {
   const { detail: raw = '', by, kind, state, failureCount } = run;
   const detail = visible(raw);
-  if (state === 'cancelled' && by !== undefined)
+  if ((state === 'cancelled' || state === 'withdrawn') && by !== undefined)
     return `by ${visible(by)}: ${reasonIn(detail, by)}`;
   const what = state === 'succeeded' && failureCount > 0 ? `before: ${detail}` : detail;
   if (kind !== 'manual' || by === undefined) return what;

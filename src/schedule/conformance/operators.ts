@@ -82,14 +82,93 @@ export const operatorCases: readonly JobStoreCase[] = [
       const token = tokenOf(1);
       await claimed(store, token);
       const run = runAt(token, 5);
-      assert.equal(await other.cancel(job, run.id, act, call), false);
+      assert.equal(await other.cancel(job, run.id, act, call), 'none');
       await write(store, token, { begin: run });
-      assert.equal(await other.cancel(job, run.id, act, call), true);
-      assert.equal(await other.cancel(job, run.id, { by: 'b', reason: 'again' }, call), true);
+      assert.equal(await other.cancel(job, run.id, act, call), 'marked');
+      assert.equal(await other.cancel(job, run.id, { by: 'b', reason: 'again' }, call), 'marked');
       assert.deepEqual((await viewOf(store)).cancellations, [{ runId: run.id, ...act }]);
       await write(store, token, { runs: [ended(run, { state: 'cancelled' })] });
       assert.deepEqual((await viewOf(store)).cancellations, []);
-      assert.equal(await other.cancel(job, run.id, act, call), false);
+      assert.equal(await other.cancel(job, run.id, act, call), 'none');
+    },
+  },
+  {
+    id: 'operators/withdraw',
+    title: 'a request is withdrawn for good: it is gone, in the history, and not made again',
+    needs: [],
+    run: async ({ store, other }) => {
+      const token = tokenOf(1);
+      await claimed(store, token);
+      const asked = await store.request({ id: 'settle!1', job, ...act }, call);
+      await store.request({ id: 'settle!2', job, ...act }, call);
+      const why = { by: 'somebody', reason: 'not needed' };
+      assert.equal(await other.cancel(job, 'settle!1', why, call), 'withdrawn');
+      assert.equal(await store.cancel(job, 'settle!1', act, call), 'withdrawn', 'however often');
+      await store.request({ id: 'settle!1', job, ...act }, call);
+      const view = await viewOf(store);
+      assert.deepEqual(
+        view.requests.map(({ id }) => id),
+        ['settle!2'],
+      );
+      assert.deepEqual([view.open, view.cancellations], [[], []]);
+      const [run] = await other.runs(job, { limit: 10 }, call);
+      assert.deepEqual(
+        { ...run, beganAtMs: 0, endedAtMs: 0 },
+        {
+          ...{ id: 'settle!1', job, kind: 'manual', tickMs: asked?.atMs, state: 'withdrawn' },
+          ...{ term: 0, holderId: '', attempt: 0, failureCount: 0, interruptionCount: 0 },
+          ...{ by: 'somebody', detail: 'not needed', beganAtMs: 0, endedAtMs: 0 },
+        },
+      );
+      const begin = runAt(token, 5, { id: 'settle!1', kind: 'manual' });
+      const change = { job, begin, doneRequests: ['settle!1'], consideredToMs: 9e15 };
+      assert.deepEqual(await store.write(token, change, call), { outcome: 'exists', run });
+      assert.deepEqual((await viewOf(store)).record, view.record, 'all of it or nothing');
+    },
+  },
+  {
+    id: 'operators/withdrawn-and-forgotten',
+    title: 'what was withdrawn does not begin either when the history has forgotten it',
+    needs: [],
+    run: async ({ store }) => {
+      const token = tokenOf(1);
+      await claimed(store, token);
+      await store.request({ id: 'settle!1', job, ...act }, call);
+      await store.cancel(job, 'settle!1', act, call);
+      const later = ended(runAt(token, 5, { tickMs: 9e12 }));
+      await write(store, token, { runs: [later], keepRuns: 1 });
+      assert.deepEqual(await store.runs(job, { limit: 10 }, call), [later]);
+      const begin = runAt(token, 10, { id: 'settle!1', kind: 'manual' });
+      assert.equal(await write(store, token, { begin, doneRequests: ['settle!1'] }), 'withdrawn');
+      assert.deepEqual((await viewOf(store)).open, []);
+    },
+  },
+  {
+    id: 'operators/withdraw-race',
+    title:
+      'of a leader that begins what was asked for and whoever withdraws it, one comes too late',
+    needs: [],
+    run: async ({ store, other }) => {
+      const token = tokenOf(1);
+      await claimed(store, token);
+      for (let round = 0; round < 20; round++) {
+        const id = `settle!${round}`;
+        await store.request({ id, job, ...act }, call);
+        const begin = runAt(token, round, { id, kind: 'manual' });
+        const beginning = () => write(store, token, { begin, doneRequests: [id] });
+        const cancelling = () => other.cancel(job, id, act, call);
+        // Whoever is asked first: both orders are seen.
+        const [begun, cancelled] =
+          round % 2 === 0
+            ? await Promise.all([beginning(), cancelling()])
+            : (await Promise.all([cancelling(), beginning()])).reverse();
+        const { open, requests, cancellations } = await viewOf(store);
+        const has = [open.length, cancellations.length];
+        if (begun === 'written') assert.deepEqual([cancelled, ...has], ['marked', 1, 1]);
+        else assert.deepEqual([begun, cancelled, ...has], ['exists', 'withdrawn', 0, 0]);
+        assert.deepEqual(requests, []);
+        await write(store, token, { runs: open.map((run) => ended(run)) });
+      }
     },
   },
   {
@@ -100,7 +179,7 @@ export const operatorCases: readonly JobStoreCase[] = [
       assert.equal(await store.pause(job, act, call), undefined);
       assert.equal(await store.resume(job, call), false);
       assert.equal(await store.request({ id: 'settle!1', job, ...act }, call), undefined);
-      assert.equal(await store.cancel(job, 'settle!1', act, call), false);
+      assert.equal(await store.cancel(job, 'settle!1', act, call), 'none');
       assert.deepEqual((await store.look([job], call)).jobs, []);
       assert.deepEqual((await store.jobs(call)).jobs, []);
       const view = await claimed(store, tokenOf(1));

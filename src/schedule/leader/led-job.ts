@@ -134,7 +134,9 @@ export class LedJob {
       return;
     }
     const requests = this.#view.requests.filter(({ id }) => id !== change.begin?.id);
-    this.#view = { ...this.#view, record: { ...record, consideredToMs }, requests };
+    this.#view = { ...this.#view, requests };
+    if (result.outcome === 'withdrawn') return;
+    this.#view = { ...this.#view, record: { ...record, consideredToMs } };
     if (result.outcome === 'exists') return this.#found(result.run, change);
     this.#tellSkipped(change);
     if (change.begin !== undefined) await this.#attend(change.begin);

@@ -7,6 +7,7 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  CancelResult,
   ClaimResult,
   JobChange,
   JobStore,
@@ -23,16 +24,17 @@ import {
   type RunRecord,
   type RunRequest,
 } from '../records.js';
+import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
+import { decideClaim } from '../rules/decisions.js';
 import {
-  checkDefinitions,
-  checkedAct,
-  checkJobs,
-  checkRequest,
-  checkRunId,
-  checkRunsOptions,
-  checkTimeout,
-} from '../requests.js';
-import { decideClaim, decideWrite } from '../rules/decisions.js';
+  cancelling,
+  type JobUpdate,
+  pausing,
+  requesting,
+  resuming,
+  type Step,
+  writing,
+} from '../rules/steps.js';
 import { byTick, surplus } from '../rules/views.js';
 import { type MemoryJob, MemoryJobs } from './state.js';
 
@@ -113,27 +115,8 @@ class MemoryJobStore implements JobStore {
     return { nowMs: this.#state.nowMs, jobs: found.map((job) => this.#state.view(job)) };
   }
 
-  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    validateJobName(change.job);
-    return this.#caller.call('write', checkTimeout(call), () => this.#write(token, change));
-  }
-
-  #write(token: FencingToken, change: JobChange): WriteResult {
-    const { begin, runs = [], doneRequests = [], keepRuns = Number.POSITIVE_INFINITY } = change;
-    const stored = this.#state.jobs.get(change.job);
-    const existing = begin && stored?.runs.get(begin.id);
-    const decision = decideWrite(stored?.record, stored?.pause, existing, token, change);
-    if (decision.outcome !== 'written' || stored === undefined) return decision as WriteResult;
-    stored.record = decision.record;
-    for (const run of begin === undefined ? runs : [...runs, begin]) {
-      stored.runs.set(run.id, run);
-      if (!isOpen(run)) stored.cancellations.delete(run.id);
-    }
-    for (const id of doneRequests) stored.requests.delete(id);
-    if (stored.runs.size > keepRuns)
-      for (const id of surplus([...stored.runs.values()].sort(byTick), keepRuns))
-        stored.runs.delete(id);
-    return { outcome: 'written' };
+  write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
+    return this.#change('write', call, () => writing(token, change));
   }
 
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
@@ -145,51 +128,34 @@ class MemoryJobStore implements JobStore {
     });
   }
 
-  async request(
-    request: Omit<RunRequest, 'atMs'>,
+  request(request: Omit<RunRequest, 'atMs'>, call: CallOptions): Promise<RunRequest | undefined> {
+    return this.#change('request', call, () => requesting(request));
+  }
+
+  pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
+    return this.#change('pause', call, () => pausing(job, act));
+  }
+
+  resume(job: string, call: CallOptions): Promise<boolean> {
+    return this.#change('resume', call, () => resuming(job));
+  }
+
+  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+    return this.#change('cancel', call, () => cancelling(job, runId, act));
+  }
+
+  async #change<Answer>(
+    operation: string,
     call: CallOptions,
-  ): Promise<RunRequest | undefined> {
-    const checked = checkRequest(request);
-    return this.#caller.call('request', checkTimeout(call), () => {
-      const job = this.#state.jobs.get(checked.job);
-      if (job === undefined) return undefined;
-      const known = job.requests.get(checked.id);
-      const asked = known ?? { ...checked, atMs: this.#state.nowMs };
-      if (!job.runs.has(checked.id)) job.requests.set(checked.id, asked);
-      return asked;
-    });
-  }
-
-  async pause(name: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    validateJobName(name);
-    const checked = checkedAct(act);
-    return this.#caller.call('pause', checkTimeout(call), () => {
-      const job = this.#state.jobs.get(name);
-      if (job !== undefined) job.pause ??= { ...checked, atMs: this.#state.nowMs };
-      return job?.pause;
-    });
-  }
-
-  async resume(name: string, call: CallOptions): Promise<boolean> {
-    validateJobName(name);
-    return this.#caller.call('resume', checkTimeout(call), () => {
-      const job = this.#state.jobs.get(name);
-      const wasPaused = job?.pause !== undefined;
-      if (job !== undefined) job.pause = undefined;
-      return wasPaused;
-    });
-  }
-
-  async cancel(name: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
-    validateJobName(name);
-    checkRunId(runId);
-    const checked = checkedAct(act);
-    return this.#caller.call('cancel', checkTimeout(call), () => {
-      const job = this.#state.jobs.get(name);
-      const run = job?.runs.get(runId);
-      if (job === undefined || run === undefined || !isOpen(run)) return false;
-      if (!job.cancellations.has(runId)) job.cancellations.set(runId, { runId, ...checked });
-      return true;
+    step: () => Step<Answer>,
+  ): Promise<Answer> {
+    const { job, id = '', decide } = step();
+    return this.#caller.call(operation, checkTimeout(call), () => {
+      const stored = this.#state.jobs.get(job);
+      const { nowMs } = this.#state;
+      const { answer, update } = decide(stored && { ...stored, ...besides(stored, id), nowMs });
+      if (update !== undefined && stored !== undefined) apply(stored, update);
+      return answer;
     });
   }
 
@@ -197,6 +163,26 @@ class MemoryJobStore implements JobStore {
     this.#caller.close();
     await this.coordinator.close();
   }
+}
+
+function besides({ runs, requests, cancellations }: MemoryJob, id: string) {
+  return { run: runs.get(id), request: requests.get(id), cancellation: cancellations.get(id) };
+}
+
+function apply(job: MemoryJob, update: JobUpdate): void {
+  const { record, pause, runs = [], request, doneRequests = [], cancellation } = update;
+  const { keepRuns = Number.POSITIVE_INFINITY } = update;
+  if (record !== undefined) job.record = record;
+  if (pause !== undefined) job.pause = pause ?? undefined;
+  for (const run of runs) {
+    job.runs.set(run.id, run);
+    if (!isOpen(run)) job.cancellations.delete(run.id);
+  }
+  if (request !== undefined) job.requests.set(request.id, request);
+  for (const id of doneRequests) job.requests.delete(id);
+  if (cancellation !== undefined) job.cancellations.set(cancellation.runId, cancellation);
+  if (job.runs.size > keepRuns)
+    for (const id of surplus([...job.runs.values()].sort(byTick), keepRuns)) job.runs.delete(id);
 }
 
 function emptyJob({ record }: Pick<MemoryJob, 'record'>): MemoryJob {

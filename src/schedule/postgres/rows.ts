@@ -1,11 +1,6 @@
-import type { JobsView, JobView, RunCancellation } from '../contract.js';
-import {
-  isOpen,
-  type JobPause,
-  type JobRecord,
-  type RunRecord,
-  type RunRequest,
-} from '../records.js';
+import type { JobsView, JobView } from '../contract.js';
+import { isOpen, type JobPause, type JobRecord, type RunRecord } from '../records.js';
+import type { JobUpdate, Standing } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
@@ -25,6 +20,12 @@ interface ViewRow {
   readonly open: readonly { readonly record: string; readonly cancellation: string | null }[];
   readonly latest: string | null;
   readonly requests: readonly string[];
+}
+
+interface Besides {
+  readonly run: string | null;
+  readonly request: string | null;
+  readonly cancellation: string | null;
 }
 
 export interface LockedJob {
@@ -80,17 +81,37 @@ export class JobRows {
     return this.#run(this.#statements.putJob, record.job, encode(record));
   }
 
-  setPause(job: string, pause: JobPause | undefined): Promise<void> {
-    return this.#run(this.#statements.setPause, job, pause === undefined ? null : encode(pause));
+  /** What stands there, with what there is of this id; nobody else writes the job until the transaction ends. */
+  async standing(job: string, id: string | undefined): Promise<Standing | undefined> {
+    const locked = await this.lock(job);
+    if (locked?.record === undefined) return undefined;
+    const { record, pause, nowMs } = locked;
+    const nothing = { run: undefined, request: undefined, cancellation: undefined };
+    const besides = id === undefined ? nothing : await this.#besides(job, id);
+    return { record, pause, nowMs, ...besides };
   }
 
-  async run(job: string, id: string): Promise<RunRecord | undefined> {
-    const [row] = await this.#ask<{ record: string }>(this.#statements.run, [
-      this.#namespace,
-      job,
-      id,
-    ]);
-    return row && decodeRun(row.record);
+  async #besides(job: string, id: string) {
+    const [row] = await this.#ask<Besides>(this.#statements.besides, [this.#namespace, job, id]);
+    const { run = null, request = null, cancellation = null } = row ?? {};
+    return {
+      run: run === null ? undefined : decodeRun(run),
+      request: request === null ? undefined : decodeRequest(request),
+      cancellation: cancellation === null ? undefined : decodeCancellation(cancellation),
+    };
+  }
+
+  async apply(job: string, update: JobUpdate): Promise<void> {
+    const { setPause, putRequest, dropRequests, cancel, prune } = this.#statements;
+    const { record, pause, runs = [], request, doneRequests = [], cancellation } = update;
+    if (record !== undefined) await this.putJob(record);
+    if (pause !== undefined) await this.#run(setPause, job, pause === null ? null : encode(pause));
+    for (const run of runs) await this.#putRun(run);
+    if (request !== undefined) await this.#run(putRequest, job, request.id, encode(request));
+    if (doneRequests.length > 0) await this.#run(dropRequests, job, doneRequests);
+    if (cancellation !== undefined)
+      await this.#run(cancel, job, cancellation.runId, encode(cancellation));
+    if (update.keepRuns !== undefined) await this.#run(prune, job, update.keepRuns);
   }
 
   async runs(job: string, beforeMs: number, limit: number): Promise<RunRecord[]> {
@@ -99,45 +120,10 @@ export class JobRows {
     return rows.map(({ record }) => decodeRun(record));
   }
 
-  putRun(run: RunRecord): Promise<void> {
+  #putRun(run: RunRecord): Promise<void> {
     const { job, id, tickMs, state, term, attempt } = run;
     const columns = [id, tickMs, state, term, attempt, isOpen(run), encode(run)];
     return this.#run(this.#statements.putRun, job, ...columns);
-  }
-
-  prune(job: string, keepRuns: number): Promise<void> {
-    return this.#run(this.#statements.prune, job, keepRuns);
-  }
-
-  async request(job: string, id: string): Promise<RunRequest | undefined> {
-    const [row] = await this.#ask<{ record: string }>(this.#statements.request, [
-      this.#namespace,
-      job,
-      id,
-    ]);
-    return row && decodeRequest(row.record);
-  }
-
-  putRequest(request: RunRequest): Promise<void> {
-    return this.#run(this.#statements.putRequest, request.job, request.id, encode(request));
-  }
-
-  dropRequests(job: string, ids: readonly string[]): Promise<void> {
-    return this.#run(this.#statements.dropRequests, job, ids);
-  }
-
-  /** @returns whether there is such a run, and it has not ended. The first who wants it cancelled is kept. */
-  async cancel(job: string, cancellation: RunCancellation): Promise<boolean> {
-    const { run, cancel } = this.#statements;
-    const { runId } = cancellation;
-    const [row] = await this.#ask<{ isOpen: boolean; cancellation: string | null }>(run, [
-      this.#namespace,
-      job,
-      runId,
-    ]);
-    if (row?.isOpen !== true) return false;
-    if (row.cancellation === null) await this.#run(cancel, job, runId, encode(cancellation));
-    return true;
   }
 
   async #run(text: string, ...values: unknown[]): Promise<void> {

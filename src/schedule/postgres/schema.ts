@@ -65,7 +65,11 @@ export function jobStatements(schema: string) {
     lock: `SELECT record, pause, ${now} AS "nowMs" FROM ${jobs} ${ofJob} FOR UPDATE`,
     putJob: `UPDATE ${jobs} SET record = $3 ${ofJob}`,
     setPause: `UPDATE ${jobs} SET pause = $3 ${ofJob}`,
-    run: `SELECT record, is_open AS "isOpen", cancellation FROM ${runs} ${ofJob} AND id = $3`,
+    /** In: an id. Out: what there is of it. */
+    besides: `SELECT
+  (SELECT record FROM ${runs} ${ofJob} AND id = $3) AS run,
+  (SELECT cancellation FROM ${runs} ${ofJob} AND id = $3) AS cancellation,
+  (SELECT record FROM ${requests} ${ofJob} AND id = $3) AS request`,
     /** An end takes what was wanted of the run with it. */
     putRun: `INSERT INTO ${runs} AS r (namespace, job, id, tick_ms, state, term, attempt, is_open, record)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -76,7 +80,6 @@ ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state
     prune: `DELETE FROM ${runs} ${ofJob} AND id IN (
   SELECT id FROM ${runs} ${ofJob} AND NOT is_open ORDER BY tick_ms DESC, id DESC OFFSET $3)`,
     runs: `SELECT record FROM ${runs} ${ofJob} AND tick_ms < $3 ORDER BY tick_ms DESC, id DESC LIMIT $4`,
-    request: `SELECT record FROM ${requests} ${ofJob} AND id = $3`,
     putRequest: `INSERT INTO ${requests} (namespace, job, id, record) VALUES ($1, $2, $3, $4)`,
     dropRequests: `DELETE FROM ${requests} ${ofJob} AND id = ANY ($3::text[])`,
     /** In: namespace; names, or null for all. Out: the server's clock, and what stands of each job, as one JSON text. */

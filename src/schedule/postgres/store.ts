@@ -19,6 +19,7 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  CancelResult,
   ClaimResult,
   JobChange,
   JobStore,
@@ -29,16 +30,9 @@ import type {
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
-import {
-  checkDefinitions,
-  checkedAct,
-  checkJobs,
-  checkRequest,
-  checkRunId,
-  checkRunsOptions,
-  checkTimeout,
-} from '../requests.js';
-import { decideClaim, decideWrite } from '../rules/decisions.js';
+import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
+import { decideClaim } from '../rules/decisions.js';
+import { cancelling, pausing, requesting, resuming, type Step, writing } from '../rules/steps.js';
 import { JobDatabase } from './database.js';
 import type { JobRows } from './rows.js';
 
@@ -139,19 +133,7 @@ class JobsInPostgres implements PostgresJobStore {
   }
 
   async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    const job = validateJobName(change.job);
-    return this.#write('a write', call, async (rows): Promise<WriteResult> => {
-      const { begin, runs = [], doneRequests = [], keepRuns } = change;
-      const stored = await rows.lock(job);
-      const existing = begin && (await rows.run(job, begin.id));
-      const decision = decideWrite(stored?.record, stored?.pause, existing, token, change);
-      if (decision.outcome !== 'written') return decision;
-      await rows.putJob(decision.record);
-      for (const run of begin === undefined ? runs : [...runs, begin]) await rows.putRun(run);
-      if (doneRequests.length > 0) await rows.dropRequests(job, doneRequests);
-      if (keepRuns !== undefined) await rows.prune(job, keepRuns);
-      return { outcome: 'written' };
-    });
+    return this.#change('a write', call, writing(token, change));
   }
 
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
@@ -164,48 +146,19 @@ class JobsInPostgres implements PostgresJobStore {
     request: Omit<RunRequest, 'atMs'>,
     call: CallOptions,
   ): Promise<RunRequest | undefined> {
-    const checked = checkRequest(request);
-    const { job, id } = checked;
-    return this.#write('a request', call, async (rows) => {
-      const stored = await rows.lock(job);
-      if (stored?.record === undefined) return undefined;
-      const known = await rows.request(job, id);
-      const asked = known ?? { ...checked, atMs: stored.nowMs };
-      if (known === undefined && (await rows.run(job, id)) === undefined)
-        await rows.putRequest(asked);
-      return asked;
-    });
+    return this.#change('a request', call, requesting(request));
   }
 
   async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    validateJobName(job);
-    const checked = checkedAct(act);
-    return this.#write('a pause', call, async (rows) => {
-      const stored = await rows.lock(job);
-      if (stored?.record === undefined || stored.pause !== undefined) return stored?.pause;
-      const pause = { ...checked, atMs: stored.nowMs };
-      await rows.setPause(job, pause);
-      return pause;
-    });
+    return this.#change('a pause', call, pausing(job, act));
   }
 
   async resume(job: string, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    return this.#write('a resumption', call, async (rows) => {
-      const isPaused = (await rows.lock(job))?.pause !== undefined;
-      if (isPaused) await rows.setPause(job, undefined);
-      return isPaused;
-    });
+    return this.#change('a resumption', call, resuming(job));
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    checkRunId(runId);
-    const checked = checkedAct(act);
-    return this.#write('a cancellation', call, async (rows) => {
-      if ((await rows.lock(job)) === undefined) return false;
-      return rows.cancel(job, { runId, ...checked });
-    });
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+    return this.#change('a cancellation', call, cancelling(job, runId, act));
   }
 
   close(): Promise<void> {
@@ -213,6 +166,18 @@ class JobsInPostgres implements PostgresJobStore {
       () => undefined,
     );
     return this.#closing;
+  }
+
+  #change<Answer>(
+    operation: string,
+    call: CallOptions,
+    { job, id, decide }: Step<Answer>,
+  ): Promise<Answer> {
+    return this.#write(operation, call, async (rows) => {
+      const { answer, update } = decide(await rows.standing(job, id));
+      if (update !== undefined) await rows.apply(job, update);
+      return answer;
+    });
   }
 
   #read<Answer>(

@@ -1,7 +1,8 @@
 import { RecordCorruptError } from '../../errors/index.js';
-import type { JobView, RunCancellation } from '../contract.js';
-import type { JobPause, JobRecord, RunRecord, RunRequest } from '../records.js';
+import type { JobView } from '../contract.js';
+import type { RunRecord } from '../records.js';
 import { isOpen } from '../records.js';
+import type { JobUpdate, Standing } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
@@ -25,16 +26,16 @@ export interface StoredJob {
   readonly nowMs: number;
 }
 
-/** What a write leaves there; what it does not mention stays. */
-export interface JobUpdate {
-  readonly record: JobRecord;
-  readonly pause: JobPause | undefined;
-  readonly runs?: readonly RunRecord[];
-  readonly keepRuns?: number | undefined;
-  readonly request?: RunRequest;
-  /** Ids. */
-  readonly doneRequests?: readonly string[];
-  readonly cancellation?: RunCancellation;
+/** As a step sees it. */
+export function standingOf(
+  { view, run, nowMs }: StoredJob,
+  id: string | undefined,
+): Standing | undefined {
+  if (view === undefined) return undefined;
+  const { record, pause, requests, cancellations } = view;
+  const request = requests.find((one) => one.id === id);
+  const cancellation = cancellations.find(({ runId }) => runId === id);
+  return { record, pause, run, request, cancellation, nowMs };
 }
 
 /** @throws {RecordCorruptError} */
@@ -86,9 +87,13 @@ export function runsOf(keys: JobKeys, reply: unknown): RunRecord[] {
 
 /** As the script takes it. */
 export function argumentsOf(
-  { revision, requestTexts }: StoredJob,
-  { record, pause, runs = [], keepRuns, request, doneRequests = [], cancellation }: JobUpdate,
+  { revision, requestTexts, view }: StoredJob,
+  update: JobUpdate,
 ): (string | number)[] {
+  const { runs = [], keepRuns, request, doneRequests = [], cancellation } = update;
+  const record = update.record ?? view?.record;
+  if (record === undefined) throw new Error('only a claim writes of a job that is not there');
+  const pause = update.pause === undefined ? view?.pause : (update.pause ?? undefined);
   return [
     ...[revision, record.job, encode(record), pause === undefined ? '' : encode(pause)],
     keepRuns ?? '',

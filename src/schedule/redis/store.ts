@@ -13,6 +13,7 @@ import { RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type {
   Adoption,
+  CancelResult,
   ClaimResult,
   JobChange,
   JobStore,
@@ -23,25 +24,20 @@ import type {
   WriteResult,
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
+import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
+import { decideClaim } from '../rules/decisions.js';
 import {
-  isOpen,
-  type JobDefinition,
-  type JobPause,
-  type RunRecord,
-  type RunRequest,
-} from '../records.js';
-import {
-  checkDefinitions,
-  checkedAct,
-  checkJobs,
-  checkRequest,
-  checkRunId,
-  checkRunsOptions,
-  checkTimeout,
-} from '../requests.js';
-import { decideClaim, decideWrite } from '../rules/decisions.js';
+  cancelling,
+  type JobUpdate,
+  pausing,
+  requesting,
+  resuming,
+  type Step,
+  writing,
+} from '../rules/steps.js';
 import { listOf, RedisJobKeys } from './keys.js';
-import { argumentsOf, type JobUpdate, runsOf, type StoredJob, storedJob, viewOf } from './rows.js';
+import { argumentsOf, runsOf, type StoredJob, standingOf, storedJob, viewOf } from './rows.js';
 import { lookScript, namesScript, runsScript, writeScript } from './scripts.js';
 
 export type RedisJobStoreOptions = RedisCoordinatorOptions;
@@ -73,10 +69,11 @@ export function redisJobs(
 }
 
 /** What is to be done about a job, after a look at it. */
-type Step<Answer> =
-  | { readonly answer: Answer; readonly update?: undefined }
-  /** `answer` gets what stands there once it is written. */
-  | { readonly update: JobUpdate; readonly answer: (view: JobView) => Answer };
+interface Change<Answer> {
+  readonly update?: JobUpdate | undefined;
+  /** Gets what stands there once it is written. */
+  readonly answer: (written: JobView | undefined) => Answer;
+}
 
 /** Of so many jobs, one script tells. */
 const mostAtOnce = 500;
@@ -111,9 +108,9 @@ class JobsInRedis implements RedisJobStore {
     const claims = checked.map((definition) =>
       this.#change<ClaimResult>(definition.job, undefined, call, ({ view, nowMs }) => {
         const decision = decideClaim(view?.record, token, definition, adoptFrom, nowMs);
-        if (decision.outcome !== 'claimed') return { answer: decision };
-        const update = { record: decision.record, pause: view?.pause };
-        return { update, answer: (claimed) => ({ outcome: 'claimed', view: claimed }) };
+        if (decision.outcome !== 'claimed') return { answer: () => decision };
+        const { record } = decision;
+        return { update: { record }, answer: (written) => claimedAs(written) };
       }),
     );
     await Promise.allSettled(claims);
@@ -140,16 +137,7 @@ class JobsInRedis implements RedisJobStore {
   }
 
   async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    const job = validateJobName(change.job);
-    const { begin, runs = [], doneRequests = [], keepRuns } = change;
-    return await this.#change<WriteResult>(job, begin?.id, call, ({ view, run }) => {
-      const decision = decideWrite(view?.record, view?.pause, run, token, change);
-      if (decision.outcome !== 'written') return { answer: decision };
-      const { record } = decision;
-      const all = begin === undefined ? runs : [...runs, begin];
-      const update = { record, pause: view?.pause, runs: all, doneRequests, keepRuns };
-      return { update, answer: () => ({ outcome: 'written' }) };
-    });
+    return await this.#step(writing(token, change), call);
   }
 
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
@@ -167,51 +155,30 @@ class JobsInRedis implements RedisJobStore {
     request: Omit<RunRequest, 'atMs'>,
     call: CallOptions,
   ): Promise<RunRequest | undefined> {
-    const checked = checkRequest(request);
-    const { job, id } = checked;
-    return await this.#change<RunRequest | undefined>(job, id, call, ({ view, run, nowMs }) => {
-      if (view === undefined) return { answer: undefined };
-      const known = view.requests.find((one) => one.id === id);
-      const asked = known ?? { ...checked, atMs: nowMs };
-      if (known !== undefined || run !== undefined) return { answer: asked };
-      const { record, pause } = view;
-      return { update: { record, pause, request: asked }, answer: () => asked };
-    });
+    return await this.#step(requesting(request), call);
   }
 
   async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    validateJobName(job);
-    const checked = checkedAct(act);
-    return await this.#change<JobPause | undefined>(job, undefined, call, ({ view, nowMs }) => {
-      if (view === undefined || view.pause !== undefined) return { answer: view?.pause };
-      const pause = { ...checked, atMs: nowMs };
-      return { update: { record: view.record, pause }, answer: () => pause };
-    });
+    return await this.#step(pausing(job, act), call);
   }
 
   async resume(job: string, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    return await this.#change<boolean>(job, undefined, call, ({ view }) => {
-      if (view?.pause === undefined) return { answer: false };
-      return { update: { record: view.record, pause: undefined }, answer: () => true };
-    });
+    return await this.#step(resuming(job), call);
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    const id = checkRunId(runId);
-    const checked = checkedAct(act);
-    return await this.#change<boolean>(job, id, call, ({ view, run }) => {
-      if (view === undefined || run === undefined || !isOpen(run)) return { answer: false };
-      if (view.cancellations.some((one) => one.runId === id)) return { answer: true };
-      const { record, pause } = view;
-      const cancellation = { runId: id, ...checked };
-      return { update: { record, pause, cancellation }, answer: () => true };
-    });
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+    return await this.#step(cancelling(job, runId, act), call);
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#session.close(), this.coordinator.close()]);
+  }
+
+  #step<Answer>({ job, id, decide }: Step<Answer>, call: CallOptions): Promise<Answer> {
+    return this.#change<Answer>(job, id, call, (stored) => {
+      const { answer, update } = decide(standingOf(stored, id));
+      return { update, answer: () => answer };
+    });
   }
 
   /**
@@ -224,7 +191,7 @@ class JobsInRedis implements RedisJobStore {
     job: string,
     wanted: string | undefined,
     call: CallOptions,
-    decide: (stored: StoredJob) => Step<Answer>,
+    decide: (stored: StoredJob) => Change<Answer>,
   ): Promise<Answer> {
     const timeoutMs = checkTimeout(call);
     this.#session.throwIfClosed();
@@ -237,14 +204,12 @@ class JobsInRedis implements RedisJobStore {
       const [nowMs, found] = reply as [string, unknown];
       const stored = storedJob(keys, found, Number(nowMs));
       const step = decide(stored);
-      if (step.update === undefined) return step.answer;
+      if (step.update === undefined) return step.answer(undefined);
       const all = [this.#keys.names, ...listOf(keys)];
       const update = argumentsOf(stored, step.update);
       const written = await this.#writes.run(writeScript, all, update, inTime(job, leftMs()));
       if (written === 'changed') continue;
-      const view = viewOf(keys, written);
-      if (view === undefined) throw new Error('a job that was just written is there');
-      return step.answer(view);
+      return step.answer(viewOf(keys, written));
     }
   }
 
@@ -267,6 +232,11 @@ class JobsInRedis implements RedisJobStore {
     } while (next < jobs.length);
     return { nowMs, jobs: views };
   }
+}
+
+function claimedAs(view: JobView | undefined): ClaimResult {
+  if (view === undefined) throw new Error('a job that was just written is there');
+  return { outcome: 'claimed', view };
 }
 
 /** @throws {UnreachableError} if no time is left: nothing of this write was executed. */

@@ -1,7 +1,7 @@
 import type { FencingToken } from '../../fences/index.js';
 import { judge } from '../../fences/rule.js';
 import type { Adoption, ClaimResult, JobChange, WriteResult } from '../contract.js';
-import type { JobDefinition, JobPause, JobRecord, RunRecord } from '../records.js';
+import type { JobDefinition, JobPause, JobRecord, RunRecord, RunRequest } from '../records.js';
 import { type Change, pendingChange } from './changes.js';
 
 /*
@@ -60,17 +60,28 @@ export type WriteDecision =
   | { readonly outcome: 'written'; readonly record: JobRecord }
   | Exclude<WriteResult, { outcome: 'written' }>;
 
-/** Whether a leader may write. `existing` is the run that stands under the id of the one to begin. */
+/** What stands there; `run` and `request` under the id of the run to begin. */
+interface Written {
+  readonly record: JobRecord;
+  readonly pause: JobPause | undefined;
+  readonly run: RunRecord | undefined;
+  readonly request: RunRequest | undefined;
+}
+
+/** Whether a leader may write. */
 export function decideWrite(
-  stored: JobRecord | undefined,
-  pause: JobPause | undefined,
-  existing: RunRecord | undefined,
+  standing: Written | undefined,
   token: FencingToken,
-  { begin, consideredToMs }: JobChange,
+  { begin, consideredToMs, doneRequests = [] }: JobChange,
 ): WriteDecision {
+  const stored = standing?.record;
   if (stored === undefined || !isInstalled(stored, token))
     return { outcome: 'refused', installedTerm: stored?.term ?? 0 };
-  if (begin !== undefined && existing !== undefined) return { outcome: 'exists', run: existing };
+  const { run, request, pause } = standing as Written;
+  if (begin !== undefined && run !== undefined) return { outcome: 'exists', run };
+  // The run that stands for a withdrawal may be forgotten by now; that the request is gone is not.
+  if (begin !== undefined && request === undefined && doneRequests.includes(begin.id))
+    return { outcome: 'withdrawn' };
   if (begin?.kind === 'tick' && pause !== undefined) return { outcome: 'paused' };
   const to = Math.max(stored.consideredToMs, consideredToMs ?? Number.NEGATIVE_INFINITY);
   return { outcome: 'written', record: { ...stored, consideredToMs: to } };

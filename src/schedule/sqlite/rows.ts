@@ -1,12 +1,7 @@
 import type { SqliteTransaction } from '../../drivers/sqlite/index.js';
-import type { JobView, RunCancellation } from '../contract.js';
-import {
-  isOpen,
-  type JobPause,
-  type JobRecord,
-  type RunRecord,
-  type RunRequest,
-} from '../records.js';
+import type { JobView } from '../contract.js';
+import { isOpen, type JobPause, type JobRecord, type RunRecord } from '../records.js';
+import type { JobUpdate, Standing } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
@@ -76,14 +71,34 @@ export class JobRows {
     this.#run(statements.putJob, record.job, encode(record));
   }
 
-  setPause(name: string, pause: JobPause | undefined): void {
-    if (pause === undefined) this.#run(statements.resume, name);
-    else this.#transaction.run(statements.pause, encode(pause), this.#namespace, name);
+  /** What stands there, with what there is of this id. */
+  standing(job: string, id: string | undefined): Standing | undefined {
+    const stored = this.job(job);
+    if (stored === undefined) return undefined;
+    const run = id === undefined ? undefined : this.#get(statements.run, job, id);
+    const request = id === undefined ? undefined : this.#get(statements.request, job, id);
+    const cancellation = run?.cancellation ?? undefined;
+    return {
+      ...{ ...stored, nowMs: this.nowMs },
+      run: run && decodeRun(String(run.record)),
+      request: request && decodeRequest(String(request.record)),
+      cancellation:
+        cancellation === undefined ? undefined : decodeCancellation(String(cancellation)),
+    };
   }
 
-  run(job: string, id: string): RunRecord | undefined {
-    const row = this.#get(statements.run, job, id);
-    return row && decodeRun(String(row.record));
+  apply(job: string, update: JobUpdate): void {
+    const { record, pause, runs = [], request, doneRequests = [], cancellation } = update;
+    if (record !== undefined) this.putJob(record);
+    if (pause === null) this.#run(statements.resume, job);
+    else if (pause !== undefined) this.#mark(statements.pause, encode(pause), job);
+    for (const run of runs) this.#putRun(run);
+    if (request !== undefined) this.#run(statements.putRequest, job, request.id, encode(request));
+    for (const id of doneRequests) this.#run(statements.dropRequest, job, id);
+    if (cancellation !== undefined)
+      this.#mark(statements.cancel, encode(cancellation), job, cancellation.runId);
+    if (update.keepRuns !== undefined)
+      this.#run(statements.prune, job, this.#namespace, job, update.keepRuns);
   }
 
   runs(job: string, beforeMs: number, limit: number): RunRecord[] {
@@ -92,36 +107,9 @@ export class JobRows {
     );
   }
 
-  putRun(run: RunRecord): void {
+  #putRun(run: RunRecord): void {
     const { job, id, tickMs, state } = run;
     this.#run(statements.putRun, job, id, tickMs, state, isOpen(run) ? 1 : 0, encode(run));
-  }
-
-  prune(job: string, keepRuns: number): void {
-    this.#run(statements.prune, job, this.#namespace, job, keepRuns);
-  }
-
-  request(job: string, id: string): RunRequest | undefined {
-    const row = this.#get(statements.request, job, id);
-    return row && decodeRequest(String(row.record));
-  }
-
-  putRequest(request: RunRequest): void {
-    this.#run(statements.putRequest, request.job, request.id, encode(request));
-  }
-
-  dropRequest(job: string, id: string): void {
-    this.#run(statements.dropRequest, job, id);
-  }
-
-  /** @returns whether there is such a run, and it has not ended. The first who wants it cancelled is kept. */
-  cancel(job: string, cancellation: RunCancellation): boolean {
-    const { runId } = cancellation;
-    const row = this.#get(statements.run, job, runId);
-    if (row === undefined || row.is_open !== 1) return false;
-    if (row.cancellation === null)
-      this.#transaction.run(statements.cancel, encode(cancellation), this.#namespace, job, runId);
-    return true;
   }
 
   #get(sql: string, ...values: (string | number)[]) {
@@ -134,5 +122,10 @@ export class JobRows {
 
   #run(sql: string, ...values: (string | number)[]): void {
     this.#transaction.run(sql, this.#namespace, ...values);
+  }
+
+  /** A statement that begins with what it sets. */
+  #mark(sql: string, text: string, ...values: string[]): void {
+    this.#transaction.run(sql, text, this.#namespace, ...values);
   }
 }

@@ -11,6 +11,7 @@ import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  CancelResult,
   ClaimResult,
   JobChange,
   JobStore,
@@ -21,16 +22,9 @@ import type {
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
-import {
-  checkDefinitions,
-  checkedAct,
-  checkJobs,
-  checkRequest,
-  checkRunId,
-  checkRunsOptions,
-  checkTimeout,
-} from '../requests.js';
-import { decideClaim, decideWrite } from '../rules/decisions.js';
+import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
+import { decideClaim } from '../rules/decisions.js';
+import { cancelling, pausing, requesting, resuming, type Step, writing } from '../rules/steps.js';
 import { JobRows } from './rows.js';
 
 export type SqliteJobStoreOptions = Pick<
@@ -99,19 +93,7 @@ class SqliteJobStore implements JobStore {
   }
 
   async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    const job = validateJobName(change.job);
-    return this.#call('write', 'write', call, (rows) => {
-      const { begin, runs = [], doneRequests = [], keepRuns } = change;
-      const stored = rows.job(job);
-      const existing = begin && rows.run(job, begin.id);
-      const decision = decideWrite(stored?.record, stored?.pause, existing, token, change);
-      if (decision.outcome !== 'written') return decision;
-      rows.putJob(decision.record);
-      for (const run of begin === undefined ? runs : [...runs, begin]) rows.putRun(run);
-      for (const id of doneRequests) rows.dropRequest(job, id);
-      if (keepRuns !== undefined) rows.prune(job, keepRuns);
-      return { outcome: 'written' };
-    });
+    return this.#change('write', call, writing(token, change));
   }
 
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
@@ -124,48 +106,36 @@ class SqliteJobStore implements JobStore {
     request: Omit<RunRequest, 'atMs'>,
     call: CallOptions,
   ): Promise<RunRequest | undefined> {
-    const checked = checkRequest(request);
-    const { job, id } = checked;
-    return this.#call('request', 'write', call, (rows) => {
-      if (rows.job(job) === undefined) return undefined;
-      const known = rows.request(job, id);
-      const asked = known ?? { ...checked, atMs: rows.nowMs };
-      if (known === undefined && rows.run(job, id) === undefined) rows.putRequest(asked);
-      return asked;
-    });
+    return this.#change('request', call, requesting(request));
   }
 
   async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    validateJobName(job);
-    const checked = checkedAct(act);
-    return this.#call('pause', 'write', call, (rows) => {
-      const stored = rows.job(job);
-      if (stored === undefined || stored.pause !== undefined) return stored?.pause;
-      const pause = { ...checked, atMs: rows.nowMs };
-      rows.setPause(job, pause);
-      return pause;
-    });
+    return this.#change('pause', call, pausing(job, act));
   }
 
   async resume(job: string, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    return this.#call('resume', 'write', call, (rows) => {
-      const isPaused = rows.job(job)?.pause !== undefined;
-      if (isPaused) rows.setPause(job, undefined);
-      return isPaused;
-    });
+    return this.#change('resume', call, resuming(job));
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<boolean> {
-    validateJobName(job);
-    checkRunId(runId);
-    const checked = checkedAct(act);
-    return this.#call('cancel', 'write', call, (rows) => rows.cancel(job, { runId, ...checked }));
+  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+    return this.#change('cancel', call, cancelling(job, runId, act));
   }
 
   async close(): Promise<void> {
     this.#session.close();
     await this.coordinator.close();
+  }
+
+  #change<Answer>(
+    operation: string,
+    call: CallOptions,
+    { job, id, decide }: Step<Answer>,
+  ): Promise<Answer> {
+    return this.#call(operation, 'write', call, (rows) => {
+      const { answer, update } = decide(rows.standing(job, id));
+      if (update !== undefined) rows.apply(job, update);
+      return answer;
+    });
   }
 
   #call<Answer>(

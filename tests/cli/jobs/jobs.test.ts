@@ -121,11 +121,36 @@ describe('tenure jobs cancel', () => {
     expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('ended before') });
   });
 
+  it('withdraws what was asked for and nobody has begun', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    await scene.jobs('run', 'settle', ...why, '--timeout', '300ms');
+    await scene.jobs('run', 'settle', ...why, '--timeout', '300ms');
+    const [one, other] = JSON.parse((await scene.jobs('list', '-o', 'json')).stdout).jobs[0]
+      .requests;
+    const because = ['--reason', 'too late', '--by', 'bob', '--yes'];
+    const first = await scene.jobs('cancel', 'settle', one.id, ...because);
+    expect(first.stderr).toMatch(/now: {3}run settle!\w+, asked for by ana at [\dTZ:-]+: audit\n/);
+    expect(first.stderr).toContain('then:  it is withdrawn, and never begins');
+    expect(first).toMatchObject({
+      ...{ status: 0, stdout: `run ${one.id} is withdrawn: it never begins\n` },
+    });
+    const rest = await scene.jobs('cancel', 'settle', ...because);
+    expect(rest).toMatchObject({ status: 0, stdout: expect.stringContaining(other.id) });
+    const again = await scene.jobs('cancel', 'settle', one.id, ...because);
+    expect(again).toMatchObject({
+      ...{ status: 0, stdout: `run ${one.id} has ended before: withdrawn\n` },
+    });
+    const { stdout } = await scene.jobs('history', 'settle');
+    expect(stdout).toMatch(/settle!\w+ +withdrawn +- +0 +- +- +by bob: too late\n/);
+    expect((await scene.jobs('list')).stdout).not.toContain('asked for');
+  });
+
   it('ends with 1 if there is nothing to cancel, or the work ended otherwise', async () => {
     await scene.lead();
     expect(await scene.jobs('cancel', 'settle', ...why, '--yes')).toMatchObject({
       status: 1,
-      stdout: 'settle: no run is under way\n',
+      stdout: 'settle: no run is under way or asked for\n',
     });
     const unheard = await scene.jobs('cancel', 'settle', 'settle!x', ...why, '--yes');
     expect(unheard).toMatchObject({ status: 1, stdout: 'settle: there is no run settle!x\n' });

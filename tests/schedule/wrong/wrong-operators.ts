@@ -1,3 +1,4 @@
+import { act } from '../../../src/schedule/conformance/scene.js';
 import type { JobView } from '../../../src/schedule/index.js';
 import type { WrongStore } from './wrong-store.js';
 
@@ -49,8 +50,56 @@ export const wrongOperators: readonly WrongStore[] = [
     rejectedBy: 'operators/cancel',
     wrong: (honest, state) => ({
       async cancel(job, runId, act, call) {
-        await honest.cancel(job, runId, act, call);
-        return state.jobs.get(job)?.runs.has(runId) ?? false;
+        const result = await honest.cancel(job, runId, act, call);
+        return state.jobs.get(job)?.runs.has(runId) ? 'marked' : result;
+      },
+    }),
+  },
+  {
+    flaw: 'withdraws a request and leaves no trace of it',
+    rejectedBy: 'operators/withdraw',
+    wrong: (honest, state) => ({
+      async cancel(job, runId, act, call) {
+        const result = await honest.cancel(job, runId, act, call);
+        if (result === 'withdrawn') state.jobs.get(job)?.runs.delete(runId);
+        return result;
+      },
+    }),
+  },
+  {
+    flaw: 'lets a request be made again after it was withdrawn',
+    rejectedBy: 'operators/withdraw',
+    wrong: (honest, state) => ({
+      async request(request, call) {
+        const asked = await honest.request(request, call);
+        if (asked !== undefined) state.jobs.get(request.job)?.requests.set(asked.id, asked);
+        return asked;
+      },
+    }),
+  },
+  {
+    flaw: 'begins what was withdrawn, once the history has forgotten it',
+    rejectedBy: 'operators/withdrawn-and-forgotten',
+    wrong: (honest, state) => ({
+      write: (token, change, call) => {
+        const { id, tickMs: atMs } = change.begin ?? { id: '', tickMs: 0 };
+        if (change.doneRequests?.includes(id))
+          state.jobs.get(change.job)?.requests.set(id, { id, job: change.job, atMs, ...act });
+        return honest.write(token, change, call);
+      },
+    }),
+  },
+  {
+    flaw: 'withdraws in two steps',
+    rejectedBy: 'operators/withdraw-race',
+    wrong: (honest, state) => ({
+      async cancel(job, runId, act, call) {
+        const isAsked = state.jobs.get(job)?.requests.has(runId);
+        // Others are let in between the look and the act.
+        await honest.look([job], call);
+        await honest.look([job], call);
+        state.jobs.get(job)?.requests.delete(runId);
+        return isAsked ? 'withdrawn' : await honest.cancel(job, runId, act, call);
       },
     }),
   },

@@ -1,0 +1,145 @@
+import type { Act } from '../../coordinators/index.js';
+import type { FencingToken } from '../../fences/index.js';
+import type { CancelResult, JobChange, RunCancellation, WriteResult } from '../contract.js';
+import { validateJobName } from '../job-name.js';
+import {
+  isOpen,
+  type JobPause,
+  type JobRecord,
+  type RunRecord,
+  type RunRequest,
+} from '../records.js';
+import { checkedAct, checkRequest, checkRunId } from '../requests.js';
+import { decideWrite } from './decisions.js';
+
+/*
+ * What a store writes about one job, apart from a claim: each of its operations is a step that looks at what stands there,
+ * decides, and says what is to be written. A store executes it while nobody else can write that job.
+ */
+
+/** What stands of a job that is there. */
+export interface Standing {
+  readonly record: JobRecord;
+  readonly pause: JobPause | undefined;
+  readonly nowMs: number;
+  /** Of the id that the step asks about. */
+  readonly run: RunRecord | undefined;
+  readonly request: RunRequest | undefined;
+  readonly cancellation: RunCancellation | undefined;
+}
+
+/** What a step leaves there; what it does not mention stays. */
+export interface JobUpdate {
+  readonly record?: JobRecord;
+  /** `null`: it ends. */
+  readonly pause?: JobPause | null;
+  /** An end takes what was wanted of the run with it. */
+  readonly runs?: readonly RunRecord[];
+  readonly keepRuns?: number | undefined;
+  readonly request?: RunRequest;
+  /** Ids. */
+  readonly doneRequests?: readonly string[];
+  readonly cancellation?: RunCancellation;
+}
+
+export interface Decision<Answer> {
+  readonly answer: Answer;
+  /** Nothing is written if there is none. */
+  readonly update?: JobUpdate;
+}
+
+export interface Step<Answer> {
+  readonly job: string;
+  /** The run, request and cancellation of this id are looked at, too. */
+  readonly id?: string | undefined;
+  /** @param standing `undefined`: there is no such job. */
+  readonly decide: (standing: Standing | undefined) => Decision<Answer>;
+}
+
+/** All throw {@link OptionError} for bad input. */
+export function writing(token: FencingToken, change: JobChange): Step<WriteResult> {
+  const { begin, runs = [], doneRequests = [], keepRuns } = change;
+  return {
+    ...{ job: validateJobName(change.job), id: begin?.id },
+    decide: (standing) => {
+      const decision = decideWrite(standing, token, change);
+      if (decision.outcome !== 'written') return { answer: decision };
+      const all = begin === undefined ? runs : [...runs, begin];
+      const update = { record: decision.record, runs: all, doneRequests, keepRuns };
+      return { answer: { outcome: 'written' }, update };
+    },
+  };
+}
+
+export function requesting(asked: Omit<RunRequest, 'atMs'>): Step<RunRequest | undefined> {
+  const checked = checkRequest(asked);
+  return {
+    ...{ job: checked.job, id: checked.id },
+    decide: (standing) => {
+      if (standing === undefined) return { answer: undefined };
+      const { request: known, run, nowMs } = standing;
+      const request = known ?? { ...checked, atMs: nowMs };
+      // What has become a run, or was withdrawn, is not asked for again by an answer that was lost.
+      const isNew = known === undefined && run === undefined;
+      return { answer: request, ...(isNew && { update: { request } }) };
+    },
+  };
+}
+
+export function pausing(job: string, act: Act): Step<JobPause | undefined> {
+  validateJobName(job);
+  const checked = checkedAct(act);
+  return {
+    job,
+    decide: (standing) => {
+      if (standing === undefined || standing.pause !== undefined)
+        return { answer: standing?.pause };
+      const pause = { ...checked, atMs: standing.nowMs };
+      return { answer: pause, update: { pause } };
+    },
+  };
+}
+
+export function resuming(job: string): Step<boolean> {
+  return {
+    job: validateJobName(job),
+    decide: (standing) =>
+      standing?.pause === undefined ? { answer: false } : { answer: true, update: { pause: null } },
+  };
+}
+
+export function cancelling(job: string, runId: string, act: Act): Step<CancelResult> {
+  validateJobName(job);
+  const id = checkRunId(runId);
+  const checked = checkedAct(act);
+  return {
+    ...{ job, id },
+    decide: (standing) => {
+      if (standing?.run !== undefined) return cancellingRun(standing.run, standing, checked);
+      if (standing?.request === undefined) return { answer: 'none' };
+      const run = withdrawn(standing.request, checked, standing.nowMs);
+      return { answer: 'withdrawn', update: { runs: [run], doneRequests: [id] } };
+    },
+  };
+}
+
+/** The first who wants it cancelled is kept. */
+function cancellingRun(
+  run: RunRecord,
+  { cancellation }: Standing,
+  act: Act,
+): Decision<CancelResult> {
+  if (run.state === 'withdrawn') return { answer: 'withdrawn' };
+  if (!isOpen(run)) return { answer: 'none' };
+  const update = { cancellation: { runId: run.id, ...act } };
+  return { answer: 'marked', ...(cancellation === undefined && { update }) };
+}
+
+/** No leader has written it: it stands under no term. */
+function withdrawn({ id, job, atMs }: RunRequest, { by, reason }: Act, nowMs: number): RunRecord {
+  return {
+    ...{ id, job, kind: 'manual', tickMs: atMs, state: 'withdrawn', term: 0, holderId: '' },
+    ...{ attempt: 0, failureCount: 0, interruptionCount: 0, beganAtMs: nowMs, endedAtMs: nowMs },
+    ...{ by, detail: reason },
+  };
+}
