@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
 import { visibleLines } from './display/visible.js';
+import { addDoctor } from './doctor/command.js';
 import { addJobs } from './jobs/command.js';
 import { addMigrate } from './migrate/command.js';
 import { addObservers } from './observe/command.js';
@@ -48,6 +49,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   addSchedule(program, terminal, run);
   program.commandsGroup('Look:');
   addObservers(program, wiring);
+  addDoctor(program, wiring);
   program.commandsGroup('Operate:');
   addOperators(program, wiring);
   addJobs(program, wiring);

@@ -46,6 +46,7 @@ describe.concurrent('the command line', () => {
     [['watch']],
     [['history']],
     [['candidates']],
+    [['doctor']],
     [['handoff']],
     [['revoke']],
     [['suspend']],

@@ -1,0 +1,41 @@
+import type { Examination, Purpose } from '../../doctor/finding.js';
+import { OptionError } from '../../errors/index.js';
+import { realRuntime } from '../../time/index.js';
+import { naming, placesIn } from '../naming.js';
+import { call } from '../session.js';
+import type { Setting } from '../settings/index.js';
+import { addressOf, checkUrl, storeKindOf } from '../store-url.js';
+
+export interface Examined extends Examination {
+  /** For people: never with a password. */
+  readonly address: string;
+  readonly namespace: string;
+  readonly ttlMs: number;
+}
+
+/** Loads what examines a store of this kind, and no other. @throws {OptionError} */
+export async function examine(
+  { value: url, source }: Setting<string>,
+  namespace: string,
+  ttlMs: number,
+  signal: AbortSignal,
+): Promise<Examined> {
+  checkUrl(url, source);
+  const purpose = { namespace, ttlMs, signal, runtime: realRuntime, timeoutMs: call.timeoutMs };
+  const examination = await naming(placesIn(source), () => examineStore(url, source, purpose));
+  return { ...examination, address: addressOf(url), namespace, ttlMs };
+}
+
+async function examineStore(url: string, source: string, purpose: Purpose): Promise<Examination> {
+  const kind = storeKindOf(url, source);
+  switch (kind) {
+    case 'redis':
+    case 'sentinel':
+    case 'cluster': {
+      const { examineRedis } = await import('../../doctor/redis/index.js');
+      return await examineRedis(url, purpose);
+    }
+    default:
+      throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
+  }
+}

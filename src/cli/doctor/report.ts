@@ -1,0 +1,93 @@
+import { type Finding, type Severity, severities, worstOf } from '../../doctor/finding.js';
+import { jsonText, visible } from '../display/visible.js';
+import { writeDuration } from '../duration.js';
+import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
+import type { Examined } from './examine.js';
+
+const columns = 80;
+const labelWidth = 10;
+const indent = ' '.repeat(labelWidth);
+
+/** What was found, for people: the worst first, and what is well at the end, a line each. */
+export function printReport(terminal: Terminal, examined: Examined): void {
+  const { address, namespace, ttlMs, promises, findings, leastRights } = examined;
+  const title = `${terminal.style('bold', 'tenure doctor')} on ${visible(address)}`;
+  terminal.print(title);
+  printHung(terminal, 'for', `leases of ${writeDuration(ttlMs)} in namespace ${namespace}`);
+  printHung(terminal, 'promise', promises.exclusion);
+  for (const severity of severities) {
+    const those = findings.filter((finding) => finding.severity === severity);
+    if (those.length === 0) continue;
+    terminal.print();
+    for (const [index, finding] of those.entries()) {
+      if (severity !== 'ok' && index > 0) terminal.print();
+      printFinding(terminal, finding);
+    }
+  }
+  if (leastRights.length > 0 && findings.some(concernsRights)) {
+    terminal.print();
+    terminal.print('A user with the rights that tenure and its doctor need, and no others:');
+    for (const line of leastRights) terminal.print(`  ${visible(line)}`);
+  }
+  terminal.print();
+  terminal.print(verdictOf(findings));
+}
+
+function printFinding(terminal: Terminal, finding: Finding): void {
+  const { severity, id, at, seen, risk, remedy } = finding;
+  const label = severity === 'critical' ? 'CRITICAL' : severity;
+  const where = at === undefined ? '' : `, ${at}`;
+  const start = terminal.style(formats[severity], label.padEnd(labelWidth));
+  if (severity === 'ok') {
+    printBelow(terminal, start, `${id}${where}: ${seen}`);
+    return;
+  }
+  terminal.print(`${start}${terminal.style('bold', id)}${visible(where)}`);
+  printBelow(terminal, indent, `${seen}.`);
+  if (risk !== undefined && !finding.couldNotLook)
+    printBelow(terminal, indent, `What can happen: ${risk}.`);
+  if (remedy !== undefined) printBelow(terminal, indent, `Remedy: ${remedy}.`);
+}
+
+const formats: Readonly<Record<Severity, Parameters<Terminal['style']>[0]>> = {
+  critical: ['red', 'bold'],
+  warning: 'yellow',
+  note: 'cyan',
+  ok: 'green',
+};
+
+function printHung(terminal: Terminal, label: string, text: string): void {
+  printBelow(terminal, terminal.style('dim', label.padEnd(labelWidth)), text);
+}
+
+/** A first line behind `start`, which is as wide as the indent, and the others below it. */
+function printBelow(terminal: Terminal, start: string, text: string): void {
+  const [first = '', ...rest] = wrap(visible(text), columns - labelWidth);
+  terminal.print(start + first);
+  for (const line of rest) terminal.print(indent + line);
+}
+
+function concernsRights({ id, severity }: Finding): boolean {
+  return severity !== 'ok' && /-(?:rights|rights-broad|login)$/.test(id);
+}
+
+function verdictOf(findings: readonly Finding[]): string {
+  const counts = severities.flatMap((severity) => {
+    const count = findings.filter((finding) => finding.severity === severity).length;
+    return count === 0 ? [] : [`${count} ${plural(severity, count)}`];
+  });
+  return `${counts.join(', ')}. Nothing was changed.`;
+}
+
+function plural(severity: Severity, count: number): string {
+  return count > 1 && (severity === 'warning' || severity === 'note') ? `${severity}s` : severity;
+}
+
+export function printJson(terminal: Terminal, examined: Examined): void {
+  const { address: store, namespace, ttlMs, promises, findings, leastRights } = examined;
+  const verdict = worstOf(findings);
+  terminal.print(
+    jsonText({ store, namespace, ttlMs, verdict, promises, findings, leastRights }, 2),
+  );
+}
