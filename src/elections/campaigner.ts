@@ -1,4 +1,5 @@
 import { ClosedError } from '../errors/index.js';
+import { type CampaignTrace, traced, traces } from '../events/index.js';
 import type { Lease, Leases } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
@@ -21,19 +22,14 @@ export class Campaigner {
   }
 
   /** One wait, with its errors; each failed try that is repeated is told. Rejects with `signal`'s reason. */
-  async wait(signal: AbortSignal, waitMs: number, above?: number): Promise<Lease | undefined> {
-    const { leases, options, announcer, presence } = this.#context;
-    const lease = await leases.acquire(options.name, {
-      ...options.acquire,
-      ...(above !== undefined && { above }),
-      waitMs,
-      signal,
-      onQueued: () => presence.enterIfOpen(),
-      onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),
+  wait(signal: AbortSignal, waitMs: number, above?: number): Promise<Lease | undefined> {
+    const { leases, options } = this.#context;
+    const context: CampaignTrace = { name: options.name, id: leases.holder.id };
+    return traced(traces.campaign, context, async () => {
+      const lease = await this.#wait(signal, waitMs, above);
+      if (lease !== undefined) context.term = lease.term;
+      return lease;
     });
-    if (signal.aborted) await lease?.release();
-    signal.throwIfAborted();
-    return lease;
   }
 
   /**
@@ -60,5 +56,24 @@ export class Campaigner {
       }
     }
     return undefined;
+  }
+
+  async #wait(
+    signal: AbortSignal,
+    waitMs: number,
+    above: number | undefined,
+  ): Promise<Lease | undefined> {
+    const { leases, options, announcer, presence } = this.#context;
+    const lease = await leases.acquire(options.name, {
+      ...options.acquire,
+      ...(above !== undefined && { above }),
+      waitMs,
+      signal,
+      onQueued: () => presence.enterIfOpen(),
+      onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),
+    });
+    if (signal.aborted) await lease?.release();
+    signal.throwIfAborted();
+    return lease;
   }
 }

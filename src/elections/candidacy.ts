@@ -92,10 +92,11 @@ export class Candidacy {
     const { runtime } = this.#context.leases;
     const startedAt = runtime.now();
     for (;;) {
-      const leftMs = Math.max(0, waitMs - elapsedMs(startedAt, runtime.now()));
+      const passedMs = () => elapsedMs(startedAt, runtime.now());
+      const leftMs = Math.max(0, waitMs - passedMs());
       const lease = await this.#campaigner.wait(signal, leftMs);
       // A lease that has ended already was never led by.
-      if (lease === undefined || this.current.begin(lease) !== undefined) return lease;
+      if (lease === undefined || this.current.begin(lease, passedMs()) !== undefined) return lease;
     }
   }
 

@@ -1,6 +1,8 @@
+import { type TermTrace, traced, traces } from '../events/index.js';
 import type { EndReason, Lease } from '../leases/index.js';
 import type { Runtime } from '../time/index.js';
 import type { Announcer } from './announcer.js';
+import { Latch } from './latch.js';
 import { LedTerm } from './led-term.js';
 import type { ResolvedElectionOptions } from './options.js';
 import type { Presence } from './presence.js';
@@ -17,7 +19,7 @@ export class CurrentTerm {
   readonly #context: CurrentTermOptions;
   #term: LedTerm | undefined;
   /** For each term that was told to have begun, what to do when it has ended. */
-  readonly #begun = new Map<Lease, () => void>();
+  readonly #begun = new Map<Lease, (reason: EndReason) => void>();
 
   constructor(context: CurrentTermOptions) {
     this.#context = context;
@@ -35,7 +37,7 @@ export class CurrentTerm {
   }
 
   /** Begins a term; `undefined` if its lease has ended already (the process was frozen, say), and nothing is told. */
-  begin(lease: Lease): LedTerm | undefined {
+  begin(lease: Lease, campaignMs: number): LedTerm | undefined {
     if (lease.endReason !== undefined) return undefined;
     const { runtime, options, announcer, presence } = this.#context;
     const { term } = lease;
@@ -46,17 +48,32 @@ export class CurrentTerm {
       overdue: () => announcer.tell('workOverdue', { term }),
     });
     this.#term = led;
-    this.#begun.set(lease, presence.hold());
-    announcer.tell('elected', { lease });
+    const leave = presence.hold();
+    const traceEnded = trace(lease);
+    this.#begun.set(lease, (reason) => {
+      leave();
+      traceEnded(reason);
+    });
+    announcer.tell('elected', { lease, campaignMs });
     return led;
   }
 
   /** A lease of this name has ended, whoever ended it. */
   ended(how: 'lost' | 'resigned', lease: Lease, reason: EndReason): void {
-    const leave = this.#begun.get(lease);
-    if (leave === undefined) return;
+    const end = this.#begun.get(lease);
+    if (end === undefined) return;
     this.#begun.delete(lease);
-    leave();
+    end(reason);
     this.#context.announcer.tell(how, { lease, reason });
   }
+}
+
+function trace({ name, term, holder }: Lease): (reason: EndReason) => void {
+  const over = new Latch();
+  const context: TermTrace = { name, id: holder.id, term };
+  void traced(traces.term, context, () => over.opened);
+  return (reason) => {
+    context.reason = reason;
+    over.open();
+  };
 }

@@ -5,8 +5,12 @@ import type { EndReason, Lease } from '../leases/index.js';
  * has changed before.
  */
 export interface ElectionEvents {
-  /** This process leads, in a new term. Exactly one of `lost` and `resigned` follows. */
-  elected: { readonly lease: Lease };
+  /**
+   * This process leads, in a new term. Exactly one of `lost` and `resigned` follows.
+   *
+   * `campaignMs`: how long it waited for that since it became a candidate, or one again (monotonic).
+   */
+  elected: { readonly lease: Lease; readonly campaignMs: number };
   /** The term ended against the leader's will, or before its work had stopped; `lease.signal` has aborted. */
   lost: { readonly lease: Lease; readonly reason: EndReason };
   /** The name was given back, or handed to a successor. */

@@ -1,7 +1,7 @@
 import { isCredibleTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
 import { type Lease, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
-import { type Instant, type Runtime, sleep } from '../time/index.js';
+import { elapsedMs, type Instant, type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
 import type { CurrentTerm } from './current-term.js';
@@ -74,13 +74,14 @@ export class LeadLoop<T> {
 
   /** `undefined` if it was told to stop, or the lease it won has ended already. */
   async #campaign(isFirst: boolean): Promise<LedTerm | undefined> {
-    const { campaigner, current, announcer } = this.#context;
+    const { campaigner, current, announcer, runtime } = this.#context;
     const above = this.#above;
+    const startedAt = runtime.now();
     const lease = await campaigner.win(this.#stopped.signal, { isFirst, above });
     if (lease === undefined) return undefined;
     this.#above = undefined;
     if (above !== undefined) announcer.tell('termHealed', { above, term: lease.term });
-    const term = current.begin(lease);
+    const term = current.begin(lease, elapsedMs(startedAt, runtime.now()));
     // It may have been told to since it won; there was no term then that could have been.
     if (this.#isStopped) this.#end(term);
     return term;

@@ -9,6 +9,8 @@ const mostRounds = 16;
  * and they carry the effects that they record, each under the condition that nobody has recorded it meanwhile.
  */
 export abstract class Batch {
+  /** As `FencePromises.resource` of its fence. */
+  protected abstract readonly resource: string;
   readonly #effects = new Map<string, Effect>();
   #isOpen = true;
   #failure: { readonly error: unknown } | undefined;
@@ -40,7 +42,7 @@ export abstract class Batch {
     const found = this.#effects.get(row)?.id ?? (await this.#look(effect, look));
     // Somebody may have recorded it in this same batch while it was looked up.
     const recorded = this.#effects.get(row)?.id ?? found;
-    if (recorded !== undefined) return judgeRepetition(effect, recorded);
+    if (recorded !== undefined) return judgeRepetition(this.resource, effect, recorded);
     this.orSpoil(() => this.#effects.set(row, effect));
     return true;
   }

@@ -1,4 +1,5 @@
 import { StaleTermError } from '../errors/index.js';
+import { notice } from '../events/index.js';
 import { type EndReason, LeaseEndedError } from '../leases/index.js';
 import type { Candidate, InstalledTerm } from './rule.js';
 
@@ -9,10 +10,11 @@ import type { Candidate, InstalledTerm } from './rule.js';
  * @param installed what is in the way; `undefined` if it was gone again when it was looked up.
  */
 export function refusalOf(
-  { name, term, token }: Candidate,
+  { resource, name, term, token }: Candidate,
   installed: InstalledTerm | undefined,
 ): StaleTermError {
   const installedTerm = installed?.term ?? term;
+  notice('tenure:fence.refused', { resource, name, term, installedTerm });
   token.supersede?.(installedTerm);
   return new StaleTermError(name, term, installedTerm);
 }
@@ -22,7 +24,11 @@ export function refusalOf(
  *
  * @param reason as the store has it, by its own clock.
  */
-export function endedOf({ name, term, token }: Candidate, reason: EndReason): LeaseEndedError {
+export function endedOf(
+  { resource, name, term, token }: Candidate,
+  reason: EndReason,
+): LeaseEndedError {
+  notice('tenure:fence.refused', { resource, name, term, installedTerm: undefined });
   const isRevoked = reason === 'revoked';
   // What has expired there is not yet over by the clock here: it is gone all the same.
   token.supersede?.(undefined, isRevoked || reason === 'superseded' ? reason : 'vanished');

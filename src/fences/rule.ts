@@ -1,6 +1,7 @@
 import { type Holder, validateName, validateTerm } from '../coordinators/index.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError, SequenceReusedError } from '../errors/index.js';
+import { notice } from '../events/index.js';
 import type { FencingToken } from './contract.js';
 
 /** What a fence keeps per name. */
@@ -24,18 +25,20 @@ export function judge(installed: InstalledTerm | undefined, candidate: Installed
 /** A token as a fence stores it. */
 export interface Candidate extends InstalledTerm {
   readonly name: string;
+  /** The kind of resource that the fence stands at. */
+  readonly resource: string;
   /** What the caller passed, to be told of a refusal. */
   readonly token: FencingToken;
 }
 
 /** A token, checked. @throws {OptionError} if its name, term or holder is not one. */
-export function validateToken(token: FencingToken): Candidate {
+export function validateToken(resource: string, token: FencingToken): Candidate {
   requireObject('token', token, 'pass the lease itself');
   if (typeof Reflect.get(token, 'then') === 'function')
     throw new OptionError('token', 'a promise', 'is not a lease yet', 'await it first');
   const name = validateName(token.name, 'token.name');
   const term = validateTerm(token.term, 'token.term');
-  return { name, term, holderDigest: validateDigest(token.holder), token };
+  return { name, term, holderDigest: validateDigest(token.holder), token, resource };
 }
 
 function validateDigest(holder: Holder): string {
@@ -102,9 +105,16 @@ export function validateAge(olderThanMs: number): void {
  * @returns `false`: the effect is there.
  * @throws {SequenceReusedError} if it is another message's.
  */
-export function judgeRepetition(effect: Effect, recordedId: string | null): false {
+export function judgeRepetition(
+  resource: string,
+  effect: Effect,
+  recordedId: string | null,
+): false {
   const { scope, key, seq, id } = effect;
   // A row that is older than the column of ids has none, and can only be believed.
-  if (recordedId === null || recordedId === id) return false;
+  if (recordedId === null || recordedId === id) {
+    notice('tenure:fence.repeated', { resource, scope, key, seq });
+    return false;
+  }
   throw new SequenceReusedError(scope, key, seq, id, recordedId);
 }

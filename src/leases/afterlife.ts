@@ -4,6 +4,7 @@ import type {
   HandoffRequest,
   ReleaseRequest,
 } from '../coordinators/index.js';
+import { type HandoffTrace, traced, traces } from '../events/index.js';
 import { elapsedMs, type Runtime, type Timer, withDeadline } from '../time/index.js';
 import { isEndedByDecision } from './end-reason.js';
 import type { Lease } from './lease.js';
@@ -75,7 +76,15 @@ export class Afterlife {
 
   /** For each request, whether the store confirmed it. */
   async handoff(requests: readonly HandoffRequest[], timeoutMs: number): Promise<boolean[]> {
-    return requests.length > 0 ? this.#tracked(this.#handoff(requests, timeoutMs)) : [];
+    if (requests.length === 0) return [];
+    const names = requests.map(({ name }) => name);
+    const context: HandoffTrace = { names, to: requests.map(({ to }) => to) };
+    const handoff = async () => {
+      const confirmed = await this.#handoff(requests, timeoutMs);
+      context.confirmedCount = confirmed.filter((isDone) => isDone).length;
+      return confirmed;
+    };
+    return this.#tracked(traced(traces.handoff, context, handoff));
   }
 
   /** When its record would have expired: {@link letGoNow}; unless a lock-delay has to follow. */

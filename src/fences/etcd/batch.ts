@@ -9,6 +9,7 @@ const mostOperations = 128;
 
 /** Writes that one transaction executes if the token passes, or none of them. */
 export class EtcdBatch extends Batch {
+  protected readonly resource = 'etcd';
   readonly #keys: FenceKeys;
   readonly #comparedCount: number;
   /** etcd takes one write of a key in a transaction: the last one counts. */

@@ -220,7 +220,7 @@ class FenceInEtcd implements EtcdFence {
 
   #accept(token: FencingToken): Candidate {
     this.#client.throwIfClosed();
-    return validateToken(token);
+    return validateToken('etcd', token);
   }
 }
 

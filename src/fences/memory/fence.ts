@@ -54,7 +54,7 @@ class FenceInMemory implements MemoryFence {
     this.#assertOurs(transaction);
     const candidate = orSpoil(transaction, () => {
       this.#assertOpen();
-      return validateToken(token);
+      return validateToken('memory', token);
     });
     const { name, term, holderDigest } = candidate;
     const terms = transaction.table<InstalledTerm>(termTable);
@@ -95,7 +95,8 @@ class FenceInMemory implements MemoryFence {
     const row = JSON.stringify([scope, key, seq]);
     // A tracked read: of two transactions that record one effect at a time, the second to commit is refused.
     const recordedId = effects.get(row);
-    if (recordedId !== undefined) return judgeRepetition({ scope, key, seq, id }, recordedId);
+    if (recordedId !== undefined)
+      return judgeRepetition('memory', { scope, key, seq, id }, recordedId);
     effects.set(row, id);
     return true;
   }

@@ -184,7 +184,7 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
       }
       const { rows } = await ask<{ id: string }>(transaction, own, recorded, place);
       const [row] = rows;
-      if (row !== undefined) return judgeRepetition(effect, textOf(row.id));
+      if (row !== undefined) return judgeRepetition('mysql', effect, textOf(row.id));
       // It was forgotten between the two questions, so this one is new.
     }
   }
@@ -249,7 +249,7 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
 
   #accept(token: FencingToken): Candidate {
     this.#assertOpen();
-    return validateToken(token);
+    return validateToken('mysql', token);
   }
 
   #assertOpen(): void {

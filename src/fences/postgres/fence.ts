@@ -157,7 +157,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
       if (added.rows.length === 1) return true;
       const found = await ask<{ id: string | null }>(transaction, own, recorded, [scope, key, seq]);
       const [row] = found.rows;
-      if (row !== undefined) return judgeRepetition(effect, row.id);
+      if (row !== undefined) return judgeRepetition('postgres', effect, row.id);
       // It was forgotten between the two questions, so this one is new.
     }
   }
@@ -226,7 +226,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
 
   #accept(token: FencingToken): Candidate {
     this.#assertOpen();
-    return validateToken(token);
+    return validateToken('postgres', token);
   }
 
   #assertOpen(): void {

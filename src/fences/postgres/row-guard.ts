@@ -126,7 +126,7 @@ WHERE ${passes}`;
   }
 
   async carry(client: PostgresQueryable, token: FencingToken): Promise<void> {
-    const { term, holderDigest } = validateToken(token);
+    const { term, holderDigest } = validateToken('postgres', token);
     const values = [`${term}:${holderDigest}`];
     await client.query(
       `SELECT set_config('tenure.row_token', $1, true) WHERE ${commitDurably}`,
@@ -141,7 +141,7 @@ WHERE ${passes}`;
     key: unknown,
     { text, bound }: { readonly text: string; readonly bound: readonly unknown[] },
   ): Promise<boolean> {
-    const candidate = validateToken(token);
+    const candidate = validateToken('postgres', token);
     const { name, term, holderDigest } = candidate;
     for (let look = 0; look < mostLooks; look++) {
       const { rowCount } = await client.query(text, [term, holderDigest, key, ...bound]);

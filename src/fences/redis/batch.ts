@@ -37,6 +37,7 @@ const mostCommands = 10_000;
 
 /** Commands that one script executes after it has checked the token, all in their order, or none. */
 export class RedisBatch extends Batch {
+  protected readonly resource = 'redis';
   readonly #checkKeys: (keys: readonly string[]) => void;
   readonly #entries: Entry[] = [];
 

@@ -272,7 +272,7 @@ class FenceInRedis implements RedisFence {
 
   #accept(token: FencingToken): Candidate {
     this.#session.throwIfClosed();
-    return validateToken(token);
+    return validateToken('redis', token);
   }
 }
 

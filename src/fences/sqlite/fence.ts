@@ -140,7 +140,8 @@ class FenceInSqlite implements SqliteFence {
       validateEffect(...effect);
       const [scope, key, seq, id] = effect;
       const row = connection.get(what, statements.recorded, scope, key, String(seq));
-      if (row !== undefined) return judgeRepetition({ scope, key, seq, id }, String(row.id));
+      if (row !== undefined)
+        return judgeRepetition('sqlite', { scope, key, seq, id }, String(row.id));
       connection.run(what, statements.record, scope, key, String(seq), id);
       return true;
     });
@@ -179,7 +180,7 @@ class FenceInSqlite implements SqliteFence {
 
   #accept(token: FencingToken): Candidate {
     this.#assertOpen();
-    return validateToken(token);
+    return validateToken('sqlite', token);
   }
 
   #assertOpen(): void {

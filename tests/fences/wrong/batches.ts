@@ -12,6 +12,7 @@ import { type Effect, validateEffect, validateToken } from '../../../src/fences/
 
 /** Writes in memory that are executed together. */
 class MemoryBatch extends Batch {
+  protected readonly resource = 'memory';
   readonly writes: [string, string][] = [];
 
   write(key: string, value: string): void {
@@ -47,7 +48,7 @@ export class BatchTemplate implements Fence<MemoryBatch> {
     work: (batch: MemoryBatch) => Promise<Result>,
   ): Promise<Result> {
     await this.inner.installedTerm('open');
-    validateToken(token);
+    validateToken('memory', token);
     const open = async () => this.open();
     return await runBatches('the batch', open, work, (batch) => this.execute(token, batch));
   }

@@ -63,7 +63,7 @@ class NormalisesNames extends TemplateFence {
 class AcceptsAnyInput extends TemplateFence {
   protected override accept(token: FencingToken): Candidate {
     const { name, term, holder } = token;
-    return { name, term, holderDigest: holder?.digest ?? '', token };
+    return { name, term, holderDigest: holder?.digest ?? '', token, resource: 'memory' };
   }
 }
 

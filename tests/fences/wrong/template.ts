@@ -89,7 +89,7 @@ export class TemplateFence implements TransactionFence<MemoryTransaction> {
   }
 
   protected accept(token: FencingToken): Candidate {
-    return validateToken(token);
+    return validateToken('memory', token);
   }
 
   protected judge(installed: InstalledTerm | undefined, candidate: Candidate): Verdict {
@@ -127,7 +127,7 @@ export class TemplateFence implements TransactionFence<MemoryTransaction> {
   }
 
   protected judgeRepetition(effect: Effect, recordedId: string): boolean {
-    return judgeRepetition(effect, recordedId);
+    return judgeRepetition('memory', effect, recordedId);
   }
 
   protected assertOpen(): void {
