@@ -11,14 +11,21 @@ export class NodeProgram {
   readonly ended: Promise<number | NodeJS.Signals>;
   readonly #child: ChildProcess;
   readonly #guard: Guard;
+  readonly #heard: (line: string) => void;
   #isRunning = true;
 
-  /** @param environment is all it sees besides the path. @param signals end it if this process dies. */
+  /**
+   * @param environment is all it sees besides the path.
+   * @param signals end it if this process dies.
+   * @param heard gets each line that it prints, as it comes.
+   */
   constructor(
     command: readonly [file: string, ...parameters: string[]],
     environment: Readonly<Record<string, string>> = {},
     signals: readonly NodeJS.Signals[] = ['SIGKILL'],
+    heard: (line: string) => void = () => {},
   ) {
+    this.#heard = heard;
     this.#guard = new Guard(
       signals.map((signal) => signal.slice('SIG'.length)),
       undefined,
@@ -91,10 +98,15 @@ export class NodeProgram {
     stream?.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      this.lines.push(...lines);
+      for (const line of lines) this.#add(line);
     });
     stream?.on('end', () => {
-      if (rest !== '') this.lines.push(rest);
+      if (rest !== '') this.#add(rest);
     });
+  }
+
+  #add(line: string): void {
+    this.lines.push(line);
+    this.#heard(line);
   }
 }

@@ -77,7 +77,8 @@ export function judge(
   ];
 }
 
-function fallingTerms(accepted: readonly Attempt[]): string[] {
+/** Of accepted writes, in the order in which they were accepted. */
+export function fallingTerms(accepted: readonly Attempt[]): string[] {
   let highest = 0;
   return accepted.flatMap((attempt) => {
     const before = highest;
@@ -86,7 +87,8 @@ function fallingTerms(accepted: readonly Attempt[]): string[] {
   });
 }
 
-function sharedTerms(accepted: readonly Attempt[]): string[] {
+/** As {@link fallingTerms}. */
+export function sharedTerms(accepted: readonly Attempt[]): string[] {
   const holders = new Map<number, string>();
   return accepted.flatMap((attempt) => {
     const holder = holders.get(attempt.term) ?? attempt.digest;

@@ -1,0 +1,110 @@
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../support/servers/postgres.js';
+import { type ChaosReport, runChaos } from './run.js';
+import { type StoreName, storeNames } from './stage.js';
+import { headlineOf, isGood, verdictOf } from './verdict.js';
+
+const usage = `npm run chaos -- [--store NAME[,NAME]] [--duration 270s] [--seed N] [--without-fence]
+                 [--at-once 4] [--report FILE.md] [--history FOLDER]`;
+
+interface Settings {
+  readonly stores: readonly StoreName[];
+  readonly durationMs: number;
+  readonly seed: number;
+  readonly isFenced: boolean;
+  readonly atOnce: number;
+  readonly report: string | undefined;
+  readonly folder: string;
+}
+
+export async function main(args: readonly string[]): Promise<void> {
+  const settings = settingsOf(args);
+  const postgres = await startPostgres({ fsync: false });
+  const left = [...settings.stores];
+  const reports: ChaosReport[] = [];
+  const failures: string[] = [];
+  const playOn = async (store: StoreName): Promise<void> => {
+    const { seed, durationMs, isFenced, folder } = settings;
+    const historyFile = join(folder, `${store}-${seed}.jsonl`);
+    console.error(`${store}, seed ${seed}: history in ${historyFile}`);
+    try {
+      const report = await runChaos({
+        ...{ store, seed, durationMs, isFenced, historyFile },
+        postgresUrl: postgres.url,
+      });
+      reports.push(report);
+      console.log(`${verdictOf(report)}\n`);
+    } catch (error) {
+      failures.push(`${store}, seed ${seed}: could not be played: ${String(error)}`);
+      console.error(error);
+    }
+  };
+  const playSome = async (): Promise<void> => {
+    for (let store = left.shift(); store !== undefined; store = left.shift()) await playOn(store);
+  };
+  try {
+    await Promise.all(Array.from({ length: settings.atOnce }, playSome));
+  } finally {
+    await postgres.stop();
+  }
+  if (settings.report !== undefined)
+    writeFileSync(settings.report, `${reports.map(verdictOf).join('\n\n')}\n`);
+  for (const report of reports)
+    console.log(`${isGood(report) ? 'ok  ' : 'BAD '} ${headlineOf(report)}`);
+  for (const failure of failures) console.log(`BAD  ${failure}`);
+  process.exitCode = failures.length === 0 && reports.every(isGood) ? 0 : 1;
+}
+
+function settingsOf(args: readonly string[]): Settings {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      store: { type: 'string' },
+      duration: { type: 'string', default: '270s' },
+      seed: { type: 'string' },
+      'without-fence': { type: 'boolean', default: false },
+      'at-once': { type: 'string', default: '4' },
+      report: { type: 'string' },
+      history: { type: 'string' },
+    },
+  });
+  return {
+    stores: storesIn(values.store),
+    durationMs: durationIn(values.duration),
+    seed: values.seed === undefined ? randomInt(2 ** 31) : wholeNumber('--seed', values.seed),
+    isFenced: !values['without-fence'],
+    atOnce: wholeNumber('--at-once', values['at-once']),
+    report: values.report,
+    folder: values.history ?? mkdtempSync(join(tmpdir(), 'tenure-chaos-history-')),
+  };
+}
+
+function storesIn(text: string | undefined): readonly StoreName[] {
+  if (text === undefined || text === 'all') return storeNames;
+  return text.split(',').map((word) => {
+    const store = storeNames.find((name) => name === word);
+    if (store === undefined)
+      throw new Error(`--store takes ${storeNames.join(', ')}, not "${word}"\n${usage}`);
+    return store;
+  });
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+function durationIn(text: string): number {
+  const [, count, unit = ''] = /^(\d+)(ms|s|m|h)$/.exec(text) ?? [];
+  const unitMs = unitsMs[unit];
+  if (unitMs === undefined)
+    throw new Error(`--duration takes 90s, 10m or 1h, not "${text}"\n${usage}`);
+  return Number(count) * unitMs;
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (!/^\d+$/.test(text))
+    throw new Error(`${option} takes a whole number, not "${text}"\n${usage}`);
+  return Number(text);
+}

@@ -1,0 +1,32 @@
+import { SeededRandom } from '../support/fleet/random.js';
+import { drawStep, type Step } from './faults/fault.js';
+
+/** What happens next: one fault, or one and another in the middle of it. */
+export interface Event {
+  readonly step: Step;
+  readonly companion: Step | undefined;
+}
+
+/**
+ * Without end: all kinds in an order of their own, and then again in another. What is drawn for one fault does not change what
+ * is drawn for the others.
+ */
+export function* planOf(
+  seed: number,
+  kinds: readonly string[],
+  ttlMs: number,
+): Generator<Event, never> {
+  const random = new SeededRandom(seed);
+  for (;;) {
+    const order = kinds.map((kind) => ({ kind, at: random.next() }));
+    order.sort((one, other) => one.at - other.at);
+    for (const { kind } of order) {
+      const own = random.fork();
+      const step = drawStep(kind, own, ttlMs);
+      const other = own.pick(kinds);
+      const companion = drawStep(other, own, ttlMs);
+      const isAlone = own.chance(0.75) || other === kind;
+      yield { step, companion: isAlone ? undefined : companion };
+    }
+  }
+}
