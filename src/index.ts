@@ -4,6 +4,7 @@
  * `tenure/postgres`.
  */
 export * from './coordinators/index.js';
+export * from './diagnosis/index.js';
 export * from './elections/index.js';
 export * from './errors/index.js';
 export type { EventSource, Unsubscribe } from './events/index.js';

@@ -1,9 +1,19 @@
-import { requireInstance } from '../errors/checks.js';
+import { requireInstance, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Leases } from '../leases/index.js';
 import { Election } from './election.js';
+import { EvidenceRecorder } from './evidence/index.js';
 import { type ElectionOptions, resolveElectionOptions } from './options.js';
+
+export interface ElectionsOptions {
+  /**
+   * Keeps in the store what this process saw when it lost a term (round trips, stalls of the event loop, errors), beside
+   * the history, for `tenure diagnose`. Default `true`: two requests for each loss, in the background, and while this
+   * process leads a look at the event loop ten times a second.
+   */
+  readonly evidence?: boolean;
+}
 
 /**
  * The elections that one process takes part in, by its leases: they name the candidate, and their timing is the default.
@@ -13,11 +23,19 @@ export class Elections implements AsyncDisposable {
   readonly #leases: Leases;
   readonly #elections = new Map<string, Election>();
   readonly #subscriptions: readonly Unsubscribe[];
+  readonly #evidence: EvidenceRecorder | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Connects to nothing. @throws {OptionError} for what is no `Leases`. */
-  constructor(leases: Leases) {
+  /** Connects to nothing. @throws {OptionError} for what is no `Leases`, and for a bad option. */
+  constructor(leases: Leases, options: ElectionsOptions = {}) {
     this.#leases = requireInstance('leases', leases, Leases);
+    const { evidence = true } = requireKnown('options', options, { evidence: true });
+    if (typeof evidence !== 'boolean')
+      throw new OptionError('evidence', evidence, 'is neither true nor false', 'use one of them');
+    // Before the elections hear of a loss: what somebody does then is not what was seen at the time.
+    this.#evidence = evidence
+      ? new EvidenceRecorder(leases, (name) => this.#elections.has(name))
+      : undefined;
     const of = (name: string) => this.#elections.get(name);
     this.#subscriptions = [
       leases.events.on('lost', ({ lease, reason }) =>
@@ -62,6 +80,7 @@ export class Elections implements AsyncDisposable {
   async #close(): Promise<void> {
     await Promise.all([...this.#elections.values()].map((election) => election.close()));
     for (const unsubscribe of this.#subscriptions) unsubscribe();
+    await this.#evidence?.close();
   }
 
   #create(name: string, options: ElectionOptions = {}): Election {
@@ -69,6 +88,7 @@ export class Elections implements AsyncDisposable {
     const resolved = resolveElectionOptions(name, options, timing, coordinator.promises);
     const election = new Election(this.#leases, resolved);
     this.#elections.set(name, election);
+    this.#evidence?.follow(election);
     return election;
   }
 }

@@ -11,8 +11,19 @@ export {
   StopRequestedError,
   WorkOverdueError,
 } from './election-errors.js';
-export { Elections } from './elections.js';
+export { Elections, type ElectionsOptions } from './elections.js';
 export type { ElectionEvents } from './events.js';
+export type {
+  ErrorKind,
+  Evidence,
+  LossEvidence,
+  MachineSeen,
+  NoteEvidence,
+  NoteKind,
+  RenewalsSeen,
+  ThreadTime,
+} from './evidence/index.js';
+export { readEvidence } from './evidence/index.js';
 export type { ElectionHistoryEntry, ElectionTerm } from './history.js';
 export type { LeadContext, Work } from './led-term.js';
 export type { Json } from './metadata.js';

@@ -1,0 +1,43 @@
+import type { Cause } from './cause.js';
+
+/** What one time was like. */
+export interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly termCount: number;
+  /** Terms that nobody wanted to end. */
+  readonly lostCount: number;
+  readonly plannedCount: number;
+  readonly vacantMs: number;
+  /** How many terms each cause ended. */
+  readonly causes: Readonly<Partial<Record<Cause, number>>>;
+}
+
+/** Of losses, per time; `too-few`: so few that chance explains the difference. */
+export type Change = 'better' | 'worse' | 'same' | 'too-few';
+
+export interface Comparison {
+  readonly before: Period;
+  readonly change: Change;
+}
+
+/** Counts of chance differ by this many of their standard deviations in one case of twenty. */
+const deviations = 2;
+
+/** Whether terms are lost at another rate than before. Pure. */
+export function compare(before: Period, now: Period): Comparison {
+  return { before, change: changeOf(before, now) };
+}
+
+function changeOf(before: Period, now: Period): Change {
+  const spanBefore = before.toMs - before.fromMs;
+  const spanNow = now.toMs - now.fromMs;
+  const total = before.lostCount + now.lostCount;
+  if (total === 0) return 'same';
+  // Were the rate the same, each loss would fall into one of the two by the share of its time.
+  const expected = (total * spanNow) / (spanBefore + spanNow);
+  const deviation = Math.sqrt((expected * spanBefore) / (spanBefore + spanNow));
+  const difference = now.lostCount - expected;
+  if (Math.abs(difference) > deviations * deviation) return difference > 0 ? 'worse' : 'better';
+  return total < 6 ? 'too-few' : 'same';
+}

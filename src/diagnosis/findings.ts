@@ -1,0 +1,115 @@
+import { adviceFor } from './advice.js';
+import { type Cause, causes, isPlanned } from './cause.js';
+import type { Facts } from './facts.js';
+import { judgeEnding } from './judge-ending.js';
+import type { JudgedEnding } from './verdict.js';
+
+/** One cause of what happened, with what speaks for it. */
+export interface Finding {
+  readonly cause: Cause;
+  /** The cause in words. */
+  readonly title: string;
+  /** Somebody wanted these ends. */
+  readonly isPlanned: boolean;
+  /** How many terms ended by it; 0 for a danger that ended none. */
+  readonly endingCount: number;
+  /** How long nobody led after them, in milliseconds. */
+  readonly vacantMs: number;
+  /** Of the newest terms first: sentences with figures. */
+  readonly evidence: readonly string[];
+  /** What to change, and to what. */
+  readonly advice: readonly string[];
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+}
+
+/** So many sentences are said of one cause. */
+const evidenceShown = 3;
+/** An end that was wanted explains less than one that was not, and a danger that is there for sure more. */
+const plannedWeight = 0.3;
+const noteWeight = 1.5;
+
+export function judgeEndings(endings: Facts['endings']): JudgedEnding[] {
+  return endings.map((ending) => ({ ...ending, verdict: judgeEnding(ending) }));
+}
+
+/** The causes, the one that explains most first. Pure. */
+export function findingsOf(facts: Facts, judged: readonly JudgedEnding[]): Finding[] {
+  const found = [...new Set(judged.map(({ verdict }) => verdict.cause))];
+  const ended = found.map((cause) =>
+    findingOf(
+      cause,
+      judged.filter(({ verdict }) => verdict.cause === cause),
+    ),
+  );
+  return merged([...ended, ...dangersOf(facts)]).sort(
+    (a, b) => weightOf(b) - weightOf(a) || b.vacantMs - a.vacantMs || b.lastAtMs - a.lastAtMs,
+  );
+}
+
+function findingOf(cause: Cause, endings: readonly JudgedEnding[]): Finding {
+  const newest = [...endings].reverse();
+  return {
+    cause,
+    title: causes[cause],
+    isPlanned: isPlanned(cause),
+    endingCount: endings.length,
+    vacantMs: endings.reduce((sum, { vacantMs = 0 }) => sum + vacantMs, 0),
+    evidence: newest
+      .slice(0, evidenceShown)
+      .map(({ term, verdict }) => `term ${term}: ${verdict.because}`),
+    advice: adviceFor(cause, endings),
+    firstAtMs: Math.min(...endings.map(({ endedAtMs }) => endedAtMs)),
+    lastAtMs: Math.max(...endings.map(({ endedAtMs }) => endedAtMs)),
+  };
+}
+
+/** What was seen beside the ends of terms. */
+function dangersOf({ notes }: Facts): Finding[] {
+  const found: Finding[] = [];
+  const duplicates = notes.filter(({ what }) => what === 'duplicate-id');
+  if (duplicates.length > 0) {
+    const ids = [...new Set(duplicates.map(({ holderId }) => holderId))];
+    const said = ids.map((id) => `another live process was a candidate under the id ${id}`);
+    found.push(danger('duplicate-ids', duplicates, said));
+  }
+  const steps = notes.filter(({ what }) => what === 'clock-stepped');
+  if (steps.length > 0) {
+    const said = steps.map(
+      ({ holderId, detail }) => `the wall clock of ${holderId} was set by ${detail ?? 'some time'}`,
+    );
+    found.push(danger('clock-stepped', steps, said));
+  }
+  return found;
+}
+
+function danger(cause: Cause, notes: Facts['notes'], said: readonly string[]): Finding {
+  const times = notes.map(({ atMs }) => atMs);
+  return {
+    cause,
+    title: causes[cause],
+    isPlanned: false,
+    endingCount: 0,
+    vacantMs: 0,
+    evidence: [...said].reverse().slice(0, evidenceShown),
+    advice: adviceFor(cause, []),
+    firstAtMs: Math.min(...times),
+    lastAtMs: Math.max(...times),
+  };
+}
+
+/** A clock that was set may have ended terms too. */
+function merged(findings: readonly Finding[]): Finding[] {
+  return findings.flatMap((first) => {
+    const same = findings.filter(({ cause }) => cause === first.cause);
+    if (same[0] !== first) return [];
+    const evidence = same.flatMap((one) => one.evidence).slice(0, evidenceShown);
+    const firstAtMs = Math.min(...same.map((one) => one.firstAtMs));
+    return same.length === 1 ? first : { ...first, evidence, firstAtMs };
+  });
+}
+
+function weightOf({ cause, endingCount, isPlanned: planned }: Finding): number {
+  const perEnding = planned ? plannedWeight : 1;
+  return endingCount * perEnding + (cause === 'duplicate-ids' ? noteWeight : 0) + 0.1;
+}

@@ -1,0 +1,56 @@
+import type { Cause } from './cause.js';
+import type { Ending } from './facts.js';
+import { judgeLoss } from './judge-loss.js';
+import { sayMs } from './say.js';
+import type { Verdict } from './verdict.js';
+
+/** What a release says of itself in the history. */
+const givenBack: readonly (string | undefined)[] = ['released', 'shutdown', 'handed-off'];
+
+/** What the history and its holder tell of one term. Pure. */
+export function judgeEnding(ending: Ending): Verdict {
+  const { storeReason, loss, notes } = ending;
+  const work = notes.find(({ what }) => what === 'work-failed' || what === 'work-returned');
+  if (work !== undefined) {
+    const how = work.what === 'work-failed' ? `threw ${work.detail ?? ''}`.trimEnd() : 'returned';
+    return verdict('work-failed', `the work ${how} after ${lasted(ending)}`);
+  }
+  if (notes.some(({ what }) => what === 'work-overdue'))
+    return verdict('work-overdue', 'the work was told to stop and went on, so its lease was ended');
+  if (storeReason === 'revoked')
+    return verdict('operator', `it was revoked after ${lasted(ending)}`);
+  if (storeReason === 'max-hold')
+    return verdict('max-hold', `it was held for ${lasted(ending)}, as long as is allowed`);
+  if (loss !== undefined) return judgeLoss(loss, ending);
+  if (givenBack.includes(storeReason))
+    return verdict(
+      'deploy',
+      `${ending.holderId} gave it back (${storeReason}) after ${lasted(ending)}`,
+    );
+  return unwitnessed(ending);
+}
+
+/** Whoever led has told nothing. */
+function unwitnessed({ storeReason, holderId }: Ending): Verdict {
+  switch (storeReason) {
+    case 'expired':
+      return verdict(
+        'process-died',
+        `${holderId} renewed no more and has told nothing since: it was killed, ran out of memory, or still cannot reach the store`,
+      );
+    case 'vanished':
+      return verdict('record-removed', `the record of ${holderId} was removed`);
+    case 'abandoned':
+      return verdict('network', `${holderId} was granted the name and did not hear of it in time`);
+    default:
+      return verdict('unknown', `it ended as ${storeReason ?? 'nobody knows what'}`);
+  }
+}
+
+function verdict(cause: Cause, because: string): Verdict {
+  return { cause, because };
+}
+
+function lasted({ grantedAtMs, endedAtMs }: Ending): string {
+  return sayMs(Math.max(0, endedAtMs - grantedAtMs));
+}

@@ -1,0 +1,5 @@
+export { addEvidence, readEvidence } from './book.js';
+export { evidenceDocumentOf } from './document.js';
+export type { ErrorKind } from './error-kind.js';
+export * from './evidence.js';
+export { EvidenceRecorder } from './recorder.js';

@@ -1,0 +1,65 @@
+/**
+ * A process that leads: started by `leader-process.ts` with its settings in the environment, commanded over IPC. It tells
+ * the events of its election.
+ */
+import { Elections, Leases } from 'tenure';
+import { redisCoordinator } from 'tenure/redis';
+
+const {
+  url,
+  namespace,
+  id,
+  name,
+  ttlMs,
+  connectTimeoutMs = 500,
+} = /** @type {import('./leader-process.js').LeaderSettings} */ (
+  JSON.parse(process.env.LEADER ?? '{}')
+);
+
+const coordinator = await redisCoordinator(url, { namespace, connectTimeoutMs });
+const leases = new Leases(coordinator, { id, ttlMs });
+const elections = new Elections(leases);
+const election = elections.election(name, { firstPauseMs: 50, longestPauseMs: 100 });
+const stop = new AbortController();
+let throws = false;
+
+/** @param {string} event @param {object} [more] */
+const tell = (event, more) => process.send?.({ event, ...more });
+
+election.events.on('elected', ({ lease }) => tell('elected', { term: lease.term }));
+election.events.on('lost', ({ lease, reason }) => tell('lost', { term: lease.term, reason }));
+election.events.on('resigned', ({ lease }) => tell('resigned', { term: lease.term }));
+election.events.on('duplicate', () => tell('duplicate'));
+leases.events.on('uncertain', ({ cause }) => tell('uncertain', { cause }));
+leases.events.on('renewal', ({ error, roundTripMs }) =>
+  tell(error === undefined ? 'renewed' : 'renewalFailed', { roundTripMs }),
+);
+
+/** @param {import('tenure').Lease} _lease @param {import('tenure').LeadContext} context */
+async function work(_lease, { stopping }) {
+  if (throws) throw new TypeError('the work is broken');
+  await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
+}
+
+process.on(
+  'message',
+  async (/** @type {{ order: string, forMs?: number }} */ { order, forMs = 0 }) => {
+    if (order === 'block') {
+      const startedMs = performance.now();
+      while (performance.now() - startedMs < forMs);
+    }
+    if (order === 'throw') throws = true;
+    if (order === 'resign') await election.resign();
+    if (order === 'leave') {
+      stop.abort();
+      await elections.close();
+      await leases.close();
+      await coordinator.close();
+      process.disconnect();
+    }
+  },
+);
+election
+  .lead(work, { signal: stop.signal })
+  .catch((error) => tell('failed', { error: `${error}` }));
+tell('ready');
