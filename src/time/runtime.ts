@@ -33,6 +33,8 @@ export interface Runtime {
   random(): number;
   /** `bytes` random bytes in lower-case hexadecimal; unpredictable in the real runtime. */
   randomHex(bytes: number): string;
+  /** Calls `callback` when everything else that waits for a turn of the event loop has had one. Default: `setImmediate`. */
+  nextTurn?(callback: () => void): void;
 }
 
 /**

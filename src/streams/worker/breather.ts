@@ -24,10 +24,12 @@ export class Breather {
     this.#sinceMs = nowMs;
     // A turn of the loop and no timer: it costs next to nothing, and ends at once where I/O turns the loop anyway.
     this.#turn = new Promise((resolve) => {
-      setImmediate(() => {
+      const turned = () => {
         this.#turn = undefined;
         resolve();
-      });
+      };
+      if (this.#runtime.nextTurn === undefined) setImmediate(turned);
+      else this.#runtime.nextTurn(turned);
     });
     return undefined;
   }

@@ -1,0 +1,158 @@
+import type { StoredDocument } from '../../coordinators/contract.js';
+import { type ActEntry, type HistoryEntry, historyCount } from '../../coordinators/history.js';
+import { Candidates } from '../../coordinators/memory/candidates.js';
+import { groupOf } from '../../coordinators/names.js';
+import type { Revocation } from '../../coordinators/record.js';
+import type { Ledger } from '../../coordinators/rules/ledger.js';
+import { afterExpiry, type StoredRecord } from '../../coordinators/rules/record.js';
+
+type Cause = 'request' | 'time' | 'fault';
+
+/** What a ledger needs from the server it lies on. */
+export interface LedgerHost {
+  wallMs(): number;
+  altered(name: string): void;
+  vacated(name: string): void;
+  changed(
+    name: string,
+    before: StoredRecord | undefined,
+    after: StoredRecord | undefined,
+    cause: Cause,
+  ): void;
+}
+
+/**
+ * The records of one server of a model, which the rules of `coordinators/rules` work on. Other than the store of the memory
+ * coordinator it can be copied, as a replica is, and tells of every change.
+ */
+export class ModelLedger implements Ledger {
+  lastTerm = 0;
+  readonly #host: LedgerHost;
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #histories = new Map<string, HistoryEntry[]>();
+  readonly suspensions = new Map<string, Revocation>();
+  readonly documents = new Map<string, StoredDocument>();
+  readonly candidates = new Candidates();
+  #cause: Cause = 'request';
+
+  constructor(host: LedgerHost) {
+    this.#host = host;
+  }
+
+  /** With all that was granted, and without those who wait: they enroll again. */
+  copy(host: LedgerHost): ModelLedger {
+    const copied = new ModelLedger(host);
+    copied.lastTerm = this.lastTerm;
+    for (const [name, record] of this.#records) copied.#records.set(name, record);
+    for (const [name, entries] of this.#histories) copied.#histories.set(name, [...entries]);
+    for (const [name, one] of this.suspensions) copied.suspensions.set(name, one);
+    for (const [name, one] of this.documents) copied.documents.set(name, one);
+    return copied;
+  }
+
+  readonly records: Ledger['records'] = {
+    get: (name) => this.#records.get(name),
+    set: (name, record) => this.#put(name, record),
+    delete: (name) => this.#put(name, undefined),
+    namesIn: (group) => [...this.#records.keys()].filter((name) => groupOf(name) === group),
+  };
+
+  readonly histories: Ledger['histories'] = {
+    of: (name) => [...(this.#histories.get(name) ?? [])],
+    lastAct: (name) =>
+      this.#histories.get(name)?.findLast((entry): entry is ActEntry => entry.kind === 'act'),
+    add: (name, entry) => {
+      const entries = [...(this.#histories.get(name) ?? []), entry];
+      this.#histories.set(name, entries.slice(-historyCount));
+    },
+    close: (name, term, endReason, endedAtMs) =>
+      this.#close(name, (other) => other === term, { endReason, endedAtMs }),
+    closeVanished: (name, lastingTerm, endedAtMs) =>
+      this.#close(name, (term) => term !== lastingTerm, { endReason: 'vanished', endedAtMs }),
+  };
+
+  wallMs(): number {
+    return this.#host.wallMs();
+  }
+
+  foreignText(): undefined {
+    return undefined;
+  }
+
+  altered(name: string): void {
+    this.#host.altered(name);
+  }
+
+  vacated(name: string): void {
+    this.#host.vacated(name);
+  }
+
+  /** All names with a record, and what it is. */
+  get all(): ReadonlyMap<string, StoredRecord> {
+    return this.#records;
+  }
+
+  /** Not later than the next expiry; infinite if nothing can expire. */
+  get nextExpiryMs(): number {
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (const record of this.#records.values()) {
+      if (record.kind !== 'foreign') earliestMs = Math.min(earliestMs, record.deadlineMs);
+    }
+    return earliestMs;
+  }
+
+  /** Puts in place of every record whose deadline has passed what follows it. */
+  expire(nowMs: number): void {
+    this.candidates.expire(nowMs);
+    for (const [name, record] of [...this.#records]) {
+      let current: StoredRecord | undefined = record;
+      while (current !== undefined && current.kind !== 'foreign' && current.deadlineMs <= nowMs)
+        current = afterExpiry(current);
+      if (current === record) continue;
+      this.because('time', () => this.#put(name, current));
+      if (record.kind === 'lease')
+        this.histories.close(name, record.term, 'expired', record.renewedAtMs + record.ttlMs);
+      if (current?.kind !== 'lock-delay') this.vacated(name);
+    }
+  }
+
+  /** A fault of the store takes a record away. */
+  evict(name: string): void {
+    this.because('fault', () => this.#put(name, undefined));
+    this.vacated(name);
+  }
+
+  /** What is changed in `change` has this cause; without it, a request has. */
+  because(cause: Cause, change: () => void): void {
+    const before = this.#cause;
+    this.#cause = cause;
+    try {
+      change();
+    } finally {
+      this.#cause = before;
+    }
+  }
+
+  #put(name: string, record: StoredRecord | undefined): void {
+    const before = this.#records.get(name);
+    if (record === undefined) this.#records.delete(name);
+    else this.#records.set(name, record);
+    this.#host.changed(name, before, record, this.#cause);
+  }
+
+  #close(
+    name: string,
+    isMeant: (term: number) => boolean,
+    ended: { readonly endReason: string; readonly endedAtMs: number },
+  ): void {
+    const entries = this.#histories.get(name);
+    if (entries === undefined) return;
+    const isOver = (entry: HistoryEntry) =>
+      entry.kind === 'term' && entry.endedAtMs === undefined && isMeant(entry.term);
+    if (!entries.some(isOver)) return;
+    this.#histories.set(
+      name,
+      entries.map((entry) => (isOver(entry) ? ({ ...entry, ...ended } as HistoryEntry) : entry)),
+    );
+  }
+}

@@ -1,0 +1,104 @@
+import { calledCount } from '../../coordinators/candidates.js';
+import { Watchers } from '../../coordinators/memory/watchers.js';
+import { whoMayHave } from '../../coordinators/rules/calls.js';
+import type { LedgerStep } from '../../coordinators/rules/ledger-coordinator.js';
+import { Emitter } from '../../events/index.js';
+import type { Witness } from '../witness.js';
+import type { Machine } from '../world/machine.js';
+import { type LedgerHost, ModelLedger } from './ledger.js';
+
+export interface StoreServerOptions {
+  readonly machine: Machine;
+  readonly witness: Witness;
+  /** The clock that judges expiry, in milliseconds. Default: the machine's uptime. */
+  readonly nowMs?: () => number;
+  /** Whether its records are those that count: a replica's are not told of. Default `true`. */
+  readonly isTold?: boolean;
+}
+
+/** One server: its ledger, its clock, and who listens. What the models are built of. */
+export class StoreServer {
+  readonly machine: Machine;
+  readonly connections = new Emitter<{ lost: undefined }>();
+  readonly #nowMs: () => number;
+  readonly #host: LedgerHost;
+  readonly watchers: Watchers;
+  #ledger: ModelLedger;
+
+  constructor({ machine, witness, nowMs, isTold = true }: StoreServerOptions) {
+    this.machine = machine;
+    this.#nowMs = nowMs ?? (() => machine.clock.now().uptimeMs);
+    this.#host = {
+      wallMs: () => machine.clock.now().wallMs,
+      altered: (name) => this.watchers.wake(name),
+      vacated: (name) => this.#vacated(name),
+      changed: (name, before, after, cause) => {
+        if (isTold) witness.tell('changed', { name, before, after, cause });
+      },
+    };
+    this.#ledger = new ModelLedger(this.#host);
+    const runtime = () => machine.runtime;
+    this.watchers = new Watchers(
+      {
+        now: () => runtime().now(),
+        random: () => runtime().random(),
+        randomHex: (bytes) => runtime().randomHex(bytes),
+        setTimer: (delayMs, callback) => runtime().setTimer(delayMs, callback),
+      },
+      () => this.#ledger.nextExpiryMs - this.#nowMs(),
+      () => void this.expire(),
+    );
+  }
+
+  get ledger(): ModelLedger {
+    return this.#ledger;
+  }
+
+  nowMs(): number {
+    return this.#nowMs();
+  }
+
+  execute<Answer>(step: Pick<LedgerStep<Answer>, 'execute'>): Answer {
+    const nowMs = this.expire();
+    try {
+      return step.execute(this.#ledger, nowMs);
+    } finally {
+      this.watchers.rearm();
+    }
+  }
+
+  expire(): number {
+    const nowMs = this.#nowMs();
+    this.#ledger.expire(nowMs);
+    this.watchers.rearm();
+    return nowMs;
+  }
+
+  /** It has this data from now on, for whatever reason; without any, it has forgotten everything. */
+  adopt(data?: ModelLedger): void {
+    const before = this.#ledger.all;
+    this.#ledger = data === undefined ? new ModelLedger(this.#host) : data.copy(this.#host);
+    const after = this.#ledger.all;
+    for (const name of new Set([...before.keys(), ...after.keys()])) {
+      const [old, now] = [before.get(name), after.get(name)];
+      if (old !== now) this.#host.changed(name, old, now, 'fault');
+    }
+    this.watchers.rearm();
+  }
+
+  /** All connections to it break; who was connected hears of it, and listens again. */
+  disconnect(): void {
+    this.connections.emit('lost', undefined);
+    this.watchers.wakeAll();
+    this.watchers.rearm();
+  }
+
+  #vacated(name: string): void {
+    this.watchers.wake(name);
+    const first = whoMayHave(this.#ledger, name, this.#nowMs()).slice(0, calledCount);
+    this.watchers.call(
+      name,
+      first.map(({ holder }) => holder),
+    );
+  }
+}

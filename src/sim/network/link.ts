@@ -1,0 +1,51 @@
+import type { LinkMessage, MemoryLink } from '../../drivers/memory/index.js';
+import type { Trace } from '../trace.js';
+import type { Machine } from '../world/machine.js';
+import type { Network } from './network.js';
+
+export interface SimLinkOptions {
+  readonly network: Network;
+  readonly client: Machine;
+  readonly server: Machine;
+  readonly trace: Trace;
+}
+
+/**
+ * The network between one incarnation of a process and one server. Every client of a state in memory takes such a link:
+ * coordinators, streams, jobs, and the fence of this room.
+ *
+ * A server that is down refuses at once; one that is paused executes when it goes on.
+ */
+export class SimLink implements MemoryLink {
+  readonly #options: SimLinkOptions;
+  readonly #incarnation: number;
+  #count = 0;
+
+  constructor(options: SimLinkOptions) {
+    this.#options = options;
+    this.#incarnation = options.client.incarnation;
+  }
+
+  carry({ direction, operation }: LinkMessage, deliver: () => void): boolean {
+    const { network, client, server, trace } = this.#options;
+    const { world } = client;
+    const isRequest = direction === 'request';
+    if (isRequest && server.isDown) {
+      trace.add(world.nowMs, client.id, 'refused', `${operation} by ${server.id}`);
+      return false;
+    }
+    this.#count += 1;
+    const label = `${operation} #${this.#incarnation}.${this.#count}`;
+    const [from, to] = isRequest ? [client, server] : [server, client];
+    trace.add(world.nowMs, from.id, isRequest ? 'sends' : 'answers', `${label} to ${to.id}`);
+    const arrive = () => {
+      // A reply to somebody who is not any more.
+      if (!isRequest && client.incarnation !== this.#incarnation) return;
+      trace.add(world.nowMs, to.id, isRequest ? 'executes' : 'hears', label);
+      deliver();
+    };
+    for (const delayMs of network.route(client.id, server.id, direction))
+      world.after(delayMs, () => to.deliver(arrive));
+    return true;
+  }
+}

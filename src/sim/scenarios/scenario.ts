@@ -1,0 +1,42 @@
+import type { LeaseTiming } from '../../leases/index.js';
+import type { Checker } from '../checkers/checker.js';
+import type { SimHost } from '../host.js';
+import type { Random } from '../random.js';
+import type { Machine } from '../world/machine.js';
+import type { World } from '../world/world.js';
+
+/**
+ * What the processes do: the real code of tenure, as a user would call it. A file each in this folder, and a line in
+ * `index.ts`.
+ */
+export interface Scenario {
+  readonly name: string;
+  /** Servers of its own besides the store and the resource, by id; they meet faults as the others do. */
+  readonly servers?: readonly string[];
+  prepare(stage: ScenarioStage): PreparedScenario;
+}
+
+export interface ScenarioStage {
+  readonly world: World;
+  readonly seed: number;
+  readonly random: Random;
+  /** Drawn from the seed; the ttl is a few seconds. */
+  readonly timing: Required<Pick<LeaseTiming, 'ttlMs' | 'giveUpAfterMs'>>;
+  readonly processIds: readonly string[];
+  server(id: string): Machine;
+}
+
+export interface PreparedScenario {
+  /** Checkers of its own, besides those that every run has. */
+  readonly checkers?: readonly Checker[];
+  /** Begins what a process does; called again for each incarnation of it, with its first event. */
+  boot(host: SimHost): App;
+  /** Ends it all, once the faults are over: nothing new begins, and what was begun is to end. */
+  quiesce?(): void;
+}
+
+/** What runs in one incarnation of a process. */
+export interface App {
+  /** Closes all that it opened. Within 30 s of virtual time. */
+  close(): Promise<void>;
+}

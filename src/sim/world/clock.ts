@@ -1,0 +1,85 @@
+import type { Instant } from '../../time/index.js';
+import type { World } from './world.js';
+
+export interface ClockOptions {
+  /** How fast it runs: 1.001 gains a millisecond in a second. */
+  readonly rate: number;
+  /** For how long the machine has been up at the beginning, in milliseconds. */
+  readonly bootedForMs: number;
+  /** Unix time at the beginning, in milliseconds. */
+  readonly wallMs: number;
+}
+
+/** The clocks of one machine: monotonic, uptime and wall clock, all run by one crystal. */
+export class Clock {
+  readonly #world: World;
+  readonly #bootedForMs: number;
+  #rate: number;
+  #wallOffsetMs: number;
+  /** Uptime at the last change of the rate, and when that was. */
+  #uptimeMs: number;
+  #sinceMs: number;
+  #suspendedMs = 0;
+  #suspendedAtMs: number | undefined;
+
+  constructor(world: World, { rate, bootedForMs, wallMs }: ClockOptions) {
+    this.#world = world;
+    this.#rate = rate;
+    this.#bootedForMs = bootedForMs;
+    this.#uptimeMs = bootedForMs;
+    this.#sinceMs = world.nowMs;
+    this.#wallOffsetMs = wallMs - bootedForMs;
+  }
+
+  now(): Instant {
+    const uptimeMs = this.#uptime();
+    return {
+      monotonicMs: this.#monotonic(uptimeMs),
+      uptimeMs,
+      wallMs: uptimeMs + this.#wallOffsetMs,
+    };
+  }
+
+  get monotonicMs(): number {
+    return this.#monotonic(this.#uptime());
+  }
+
+  get rate(): number {
+    return this.#rate;
+  }
+
+  /** When the monotonic clock will show this, if nothing happens to it. */
+  trueTimeOf(monotonicMs: number): number {
+    return this.#world.nowMs + (monotonicMs - this.monotonicMs) / this.#rate;
+  }
+
+  /** Somebody sets the wall clock forward (or back, if negative). */
+  stepWall(byMs: number): void {
+    this.#wallOffsetMs += byMs;
+  }
+
+  setRate(rate: number): void {
+    this.#uptimeMs = this.#uptime();
+    this.#sinceMs = this.#world.nowMs;
+    this.#rate = rate;
+  }
+
+  /** The monotonic clock stands still until {@link wake}. */
+  suspend(): void {
+    this.#suspendedAtMs ??= this.#uptime();
+  }
+
+  wake(): void {
+    if (this.#suspendedAtMs === undefined) return;
+    this.#suspendedMs += this.#uptime() - this.#suspendedAtMs;
+    this.#suspendedAtMs = undefined;
+  }
+
+  #uptime(): number {
+    return this.#uptimeMs + (this.#world.nowMs - this.#sinceMs) * this.#rate;
+  }
+
+  #monotonic(uptimeMs: number): number {
+    return (this.#suspendedAtMs ?? uptimeMs) - this.#suspendedMs - this.#bootedForMs / 2;
+  }
+}

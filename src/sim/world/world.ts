@@ -1,0 +1,78 @@
+import { synchronousDrain } from './drain.js';
+import { Happening, Queue } from './queue.js';
+
+/** After so many events the event loop gets a turn, for signals and for a caller that shows progress. */
+const eventsPerTurn = 5_000;
+
+/**
+ * One virtual time for everything, and all that will happen in it.
+ *
+ * Between two events every promise that can settle settles, so nothing depends on how fast the machine is.
+ */
+export class World {
+  readonly #queue = new Queue();
+  #nowMs = 0;
+  #order = 0;
+  #eventCount = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  /** The one true time, which no process can read. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  get eventCount(): number {
+    return this.#eventCount;
+  }
+
+  /** Plans something for `atMs`, now at the earliest. */
+  at(atMs: number, action: () => void): Happening {
+    const happening = new Happening(Math.max(atMs, this.#nowMs), this.#order++, action);
+    this.#queue.add(happening);
+    return happening;
+  }
+
+  after(delayMs: number, action: () => void): Happening {
+    return this.at(this.#nowMs + delayMs, action);
+  }
+
+  /** Lets everything happen up to `untilMs`, or until `isOver` says so after an event. */
+  run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const turn = () => {
+        try {
+          if (this.#turn(untilMs, isOver)) resolve();
+          else setImmediate(turn);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      // A drain is only right at the bottom of the stack, never inside of a microtask.
+      setImmediate(turn);
+    });
+  }
+
+  /** @returns whether all is done. */
+  #turn(untilMs: number, isOver: () => boolean): boolean {
+    const drain = synchronousDrain();
+    for (let count = 0; count < (drain === undefined ? 1 : eventsPerTurn); count++) {
+      if (isOver()) return true;
+      const next = this.#queue.takeDue(untilMs);
+      if (next === undefined) {
+        this.#nowMs = untilMs;
+        return true;
+      }
+      this.#nowMs = next.atMs;
+      this.#eventCount += 1;
+      next.happen();
+      drain?.();
+      if (this.#failure !== undefined) throw this.#failure.error;
+    }
+    return false;
+  }
+
+  /** The run itself is broken: it ends with this error after the present event. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+  }
+}
