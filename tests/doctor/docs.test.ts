@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Check } from '../../src/doctor/check.js';
+import { etcdChecks } from '../../src/doctor/etcd/judge.js';
 import { checksEverywhere } from '../../src/doctor/everywhere.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
 
@@ -11,6 +12,7 @@ type AnyCheck = Omit<Check<never>, 'judge'>;
 const sections: readonly (readonly [heading: string, checks: readonly AnyCheck[]])[] = [
   ['On every store', checksEverywhere],
   ['Redis', serverChecks],
+  ['etcd', etcdChecks],
 ];
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');

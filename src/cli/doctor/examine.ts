@@ -35,6 +35,10 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
       const { examineRedis } = await import('../../doctor/redis/index.js');
       return await examineRedis(url, purpose);
     }
+    case 'etcd': {
+      const { examineEtcd } = await import('../../doctor/etcd/index.js');
+      return await examineEtcd(url, purpose);
+    }
     default:
       throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
   }

@@ -1,0 +1,264 @@
+import { EtcdKeys } from '../../coordinators/etcd/keys.js';
+import { etcdPromises } from '../../coordinators/etcd/promises.js';
+import { type Endpoint, endpointText } from '../../drivers/endpoint.js';
+import { EtcdClient } from '../../drivers/etcd/client.js';
+import type { EtcdLocation } from '../../drivers/etcd/location.js';
+import {
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  type TenureError,
+  UnreachableError,
+} from '../../errors/index.js';
+import { type Looked, seen, unseen } from '../check.js';
+import type { Purpose } from '../finding.js';
+import { type Soundings, sound } from '../soundings.js';
+import { isLoopback } from '../way.js';
+import type { Access, EndpointFacts, EtcdFacts, MemberFacts } from './facts.js';
+import { rawAnswer } from './raw.js';
+
+const statusPath = '/v3/maintenance/status';
+
+/** All that is asked of a cluster. Nothing of it writes. @throws {TenureError} if no member answers. */
+export async function lookAtCluster(location: EtcdLocation, purpose: Purpose): Promise<EtcdFacts> {
+  const endpoints = await Promise.all(
+    location.endpoints.map((endpoint) => lookAtEndpoint(location, endpoint, purpose)),
+  );
+  const answering = endpoints.filter(({ facts }) => facts.version !== undefined);
+  const [first] = answering;
+  if (first === undefined) return withoutAnswer(location, endpoints);
+  // Those that are gone would be asked again and again, and nothing else be heard of.
+  const reached = { ...location, endpoints: answering.map(({ endpoint }) => endpoint) };
+  return withClient(reached, purpose, async (client) => {
+    const quorumFailure = await lookAtQuorum(client, purpose);
+    const hasQuorum = quorumFailure === undefined;
+    const soundings = hasQuorum ? await soundingsOf(client, reached, purpose) : undefined;
+    return {
+      ...common(location),
+      ...(soundings !== undefined && { soundings }),
+      endpoints: endpoints.map(({ facts }) => facts),
+      members: await lookAtMembers(client, purpose),
+      ...(quorumFailure !== undefined && { quorumFailure }),
+      access: hasQuorum ? await lookAtAccess(client, reached, purpose) : noMajority,
+    };
+  });
+}
+
+const noMajority = unseen('no majority answers', 'bring the other members back first');
+
+interface Asked {
+  readonly endpoint: Endpoint;
+  readonly facts: EndpointFacts;
+  readonly error?: unknown;
+}
+
+/** An etcd without its gateway has one thing to be told of; where there is none at all, there is nothing to judge. */
+function withoutAnswer(location: EtcdLocation, asked: readonly Asked[]): EtcdFacts {
+  if (!asked.some(({ facts }) => facts.isWithoutGateway)) throw asked[0]?.error;
+  const unknown = unseen('the JSON gateway is off', 'start the members with --enable-grpc-gateway');
+  return {
+    ...common(location),
+    endpoints: asked.map(({ facts }) => facts),
+    ...{ members: unknown, access: unknown },
+    quorumFailure: 'it cannot be asked',
+  };
+}
+
+function common({ endpoints, tls, user, password }: EtcdLocation) {
+  const isLocal = endpoints.every(({ host }) => isLoopback(host));
+  const way = {
+    host: endpoints.map(endpointText).join(', '),
+    isTls: tls !== undefined,
+    isLocal,
+    hasPassword: user !== undefined && password !== '',
+    tlsRemedy: 'give the members --cert-file and --key-file, and write etcds for etcd in the URL',
+  };
+  return { promises: etcdPromises, way, isLocal };
+}
+
+async function withClient<Value>(
+  location: EtcdLocation,
+  { runtime, signal }: Purpose,
+  body: (client: EtcdClient) => Promise<Value>,
+): Promise<Value> {
+  const client = new EtcdClient({ what: 'the doctor', location, runtime });
+  const close = () => client.close();
+  signal.addEventListener('abort', close);
+  try {
+    return await body(client);
+  } finally {
+    signal.removeEventListener('abort', close);
+    close();
+  }
+}
+
+function ask(client: EtcdClient, path: string, what: string, timeoutMs: number) {
+  const deadline = client.deadline(timeoutMs);
+  return client.call({ path, body: {}, what, deadline, isRepeatable: true });
+}
+
+interface Status {
+  readonly version?: string;
+  readonly dbSize?: string;
+  readonly dbSizeQuota?: string;
+  /** Alarms, each as `memberID:1 alarm:NOSPACE`, and that there is no leader. */
+  readonly errors?: readonly string[];
+}
+
+async function lookAtEndpoint(
+  location: EtcdLocation,
+  endpoint: Endpoint,
+  purpose: Purpose,
+): Promise<Asked> {
+  const address = endpointText(endpoint);
+  // Without the login, which a member without a majority cannot check, and does not need for that.
+  const alone = { ...location, endpoints: [endpoint], user: undefined, password: undefined };
+  // A member that hangs is a member that is missing: the others are looked at meanwhile.
+  const timeoutMs = purpose.timeoutMs / 2;
+  try {
+    const answer = await withClient(alone, purpose, (client) =>
+      ask(client, statusPath, 'its status', timeoutMs),
+    );
+    const status = answer as Status;
+    const facts = {
+      address,
+      version: status.version ?? '',
+      usedBytes: Number(status.dbSize ?? 0),
+      quotaBytes: status.dbSizeQuota === undefined ? undefined : Number(status.dbSizeQuota),
+      alarms: (status.errors ?? []).flatMap((text) => /alarm:(\w+)/.exec(text)?.[1] ?? []),
+    };
+    return { endpoint, facts };
+  } catch (error) {
+    const raw = await rawAnswer(location, endpoint, statusPath, { ...purpose, timeoutMs });
+    if (raw?.status === 404) return { endpoint, facts: { address, isWithoutGateway: true }, error };
+    return { endpoint, facts: { address, failure: failureText(address, error) }, error };
+  }
+}
+
+function failureText(address: string, error: unknown): string {
+  const { message } = error as TenureError;
+  // `its status was not sent: host:port: why.`
+  const [, why] = /^its status (?:was not sent|has no answer): (.*?)\.?$/s.exec(message) ?? [];
+  const text = (why ?? message).replace(/\.? It may have been executed$/, '');
+  return text.startsWith(address) ? text : `${address}: ${text}`;
+}
+
+/** A read that a majority confirms. Why it was not, if so. @throws {StoreMisconfiguredError} for a login that fails. */
+async function lookAtQuorum(client: EtcdClient, purpose: Purpose): Promise<string | undefined> {
+  try {
+    await countKeys(client, purpose);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StoreMisconfiguredError && !isDenial(error)) throw error;
+    return isDenial(error) ? undefined : (error as Error).message.replace(/\.$/, '');
+  }
+}
+
+function countKeys(client: EtcdClient, { namespace, timeoutMs }: Purpose): Promise<unknown> {
+  const range = new EtcdKeys('', namespace).partOfGroup('suspended', '');
+  return client.read(
+    [{ kind: 'get', range, isCount: true }],
+    'a count',
+    client.deadline(timeoutMs),
+  );
+}
+
+async function soundingsOf(
+  client: EtcdClient,
+  location: EtcdLocation,
+  purpose: Purpose,
+): Promise<Soundings> {
+  const { runtime } = purpose;
+  const trips = await sound(runtime, async () => {
+    await countKeys(client, purpose).catch((error) => {
+      if (!isDenial(error)) throw error;
+    });
+    return undefined;
+  });
+  // The date in the head of an answer is cut to whole seconds: on average it is half of one behind.
+  const [endpoint] = location.endpoints;
+  if (endpoint === undefined) return trips;
+  const sent = runtime.now();
+  const answer = await rawAnswer(location, endpoint, statusPath, purpose);
+  if (answer?.dateMs === undefined) return trips;
+  const tripMs = runtime.now().monotonicMs - sent.monotonicMs;
+  const offsetMs = answer.dateMs + 500 - (sent.wallMs + tripMs / 2);
+  return { ...trips, clock: { offsetMs, uncertaintyMs: 500 + tripMs / 2 } };
+}
+
+function lookAtMembers(client: EtcdClient, { timeoutMs }: Purpose) {
+  return looked<readonly MemberFacts[]>(
+    ask(client, '/v3/cluster/member/list', 'the list of members', timeoutMs),
+    'the list of members',
+    (raw) =>
+      ((raw as { members?: { name?: string; isLearner?: boolean }[] }).members ?? []).map(
+        ({ name = '', isLearner = false }) => ({ name, isLearner }),
+      ),
+  );
+}
+
+async function lookAtAccess(
+  client: EtcdClient,
+  location: EtcdLocation,
+  purpose: Purpose,
+): Promise<Looked<Access>> {
+  const { user = 'none', tls } = location;
+  const stranger = { ...location, user: undefined, password: undefined };
+  const isOn = !(await isAllowed(
+    withClient(stranger, purpose, (anybody) => countKeys(anybody, purpose)),
+  ));
+  const mayWrite = await isAllowed(writeNothing(client, purpose)).catch((error) => {
+    // One that takes no writes at all is told of as such.
+    if (error instanceof StoreRefusedError) return undefined;
+    throw error;
+  });
+  const askForUsers = () => ask(client, '/v3/auth/user/list', 'the users', purpose.timeoutMs);
+  const isRoot = isOn && (await isAllowed(askForUsers()));
+  return seen({ isOn, hasCertificate: tls?.cert !== undefined, user, mayWrite, isRoot });
+}
+
+/**
+ * A transaction under a condition that never holds: its right to write is checked, and nothing is written.
+ */
+function writeNothing(client: EtcdClient, { namespace, timeoutMs }: Purpose): Promise<unknown> {
+  const keys = new EtcdKeys('', namespace);
+  const own = keys.part('suspended', 'doctor');
+  // In the namespace `default` each name has a key of its own, and a right to it.
+  const all = namespace === 'default' ? [own] : [own, `${keys.election('doctor')}/`];
+  return client.txn(
+    [{ range: { key: own }, mod: Number.MAX_SAFE_INTEGER }],
+    all.map((key) => ({ kind: 'put', key, value: '', lease: '0' })),
+    'a question for its rights',
+    client.deadline(timeoutMs),
+    true,
+  );
+}
+
+async function isAllowed(asked: Promise<unknown>): Promise<boolean> {
+  try {
+    await asked;
+    return true;
+  } catch (error) {
+    if (error instanceof StoreMisconfiguredError) return false;
+    throw error;
+  }
+}
+
+async function looked<Fact>(
+  asked: Promise<unknown>,
+  what: string,
+  read: (raw: unknown) => Fact,
+): Promise<Looked<Fact>> {
+  try {
+    return seen(read(await asked));
+  } catch (error) {
+    if (error instanceof StoreMisconfiguredError)
+      return unseen(`the user may not see ${what}`, 'run the doctor as root once: root:PASSWORD@');
+    if (error instanceof UnreachableError)
+      return unseen(`nobody tells ${what}`, 'bring the other members back first');
+    throw error;
+  }
+}
+
+function isDenial(error: unknown): boolean {
+  return error instanceof StoreMisconfiguredError && /lacks a right/.test(error.message);
+}
