@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
+import { addDiagnose } from './diagnose/command.js';
 import { visibleLines } from './display/visible.js';
 import { addDoctor } from './doctor/command.js';
 import { addJobs } from './jobs/command.js';
@@ -49,6 +50,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   addSchedule(program, terminal, run);
   program.commandsGroup('Look:');
   addObservers(program, wiring);
+  addDiagnose(program, wiring);
   addDoctor(program, wiring);
   program.commandsGroup('Operate:');
   addOperators(program, wiring);

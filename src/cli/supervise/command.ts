@@ -55,6 +55,7 @@ export function addRun(program: Command, terminal: Terminal, run: RunCommand): v
       ]),
     )
     .option('--on-lost <command>', 'run after a loss, with TENURE_REASON; 30s at most')
+    .option('--no-evidence', 'keep nothing for tenure diagnose of what was seen at a loss')
     .option('--shell', 'the command is a text for /bin/sh, its arguments $1, $2, ...');
   addSettings(command, ['url', 'namespace', 'id', 'ttl']).addHelpText('after', manual);
   const complain = (text: string) =>

@@ -26,6 +26,8 @@ export interface RunFlags extends Flags {
   readonly restart?: 'on-loss';
   readonly onLost?: string;
   readonly shell?: true;
+  /** `false`: `--no-evidence`. */
+  readonly evidence: boolean;
 }
 
 /**
@@ -75,7 +77,7 @@ async function runSafely(
     requireGranted(ttl, coordinator.promises);
     const leases = new Leases(coordinator, { id: id.value, ttlMs: ttl.value });
     ends.push(() => leases.close());
-    const elections = new Elections(leases);
+    const elections = new Elections(leases, { evidence: flags.evidence });
     ends.push(() => elections.close());
     const election = elections.election(plan.name, { graceAfterLossMs: plan.graceMs });
     return await supervise({

@@ -1,0 +1,118 @@
+import type { Diagnosis, Finding, Period, TimelinePart } from '../../diagnosis/index.js';
+import { count, sayMs, sayShare } from '../../diagnosis/say.js';
+import { sayInstant } from '../display/instant.js';
+import { columnsOf, visible } from '../display/visible.js';
+import type { Terminal } from '../terminal.js';
+import { wrap } from '../wrap.js';
+
+type Screen = Pick<Terminal, 'style' | 'noteColumns'>;
+
+/** A diagnosis for people, in lines. */
+export function sayDiagnosis(diagnosis: Diagnosis, screen: Screen): string[] {
+  const { findings, timeline, comparison, period } = diagnosis;
+  const lines = [...sayHead(diagnosis, screen)];
+  if (findings.length === 0) return [...lines, '', '  no term ended in that time'];
+  for (const [index, finding] of findings.entries())
+    lines.push('', ...sayFinding(finding, index + 1, screen));
+  lines.push('', ...sayTimeline(timeline, screen));
+  if (comparison !== undefined)
+    lines.push('', ...sayComparison(comparison.before, period, comparison.change, screen));
+  return lines;
+}
+
+function sayHead({ name, period, leaderId, witnessedCount }: Diagnosis, screen: Screen): string[] {
+  const { fromMs, toMs, lostCount, plannedCount, vacantMs } = period;
+  const spanMs = toMs - fromMs;
+  const lost = count(lostCount, 'term');
+  const head = `${visible(name)}: ${lost} lost and ${plannedCount} given back in ${sayMs(spanMs)}, since ${sayInstant(fromMs)}`;
+  const share = spanMs > 0 ? ` (${sayShare(vacantMs / spanMs)})` : '';
+  return [
+    ...wrap(head, screen.noteColumns).map((line) => screen.style('bold', line)),
+    `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
+    `  without leader   ${sayMs(vacantMs)}${share}`,
+    ...(lostCount > 0 ? [`  evidence         of ${witnessedCount} of ${lost}`] : []),
+  ];
+}
+
+function sayFinding(finding: Finding, place: number, screen: Screen): string[] {
+  const { title, endingCount, vacantMs, evidence, advice, isPlanned } = finding;
+  const cost =
+    endingCount === 0
+      ? 'no term ended by it'
+      : `${count(endingCount, 'term')}, ${sayMs(vacantMs)} without leader`;
+  const [first = '', ...more] = wrap(title, screen.noteColumns - 4);
+  const colour = isPlanned ? 'green' : place === 1 ? 'red' : 'yellow';
+  const indented = (mark: string, text: string) =>
+    wrap(visible(text), screen.noteColumns - 6).map(
+      (line, index) => `    ${index === 0 ? mark : ' '} ${line}`,
+    );
+  return [
+    `${`${place}`.padStart(2)}  ${screen.style([colour, 'bold'], first)}`,
+    ...more.map((line) => `    ${screen.style([colour, 'bold'], line)}`),
+    `    ${cost}`,
+    ...evidence.flatMap((sentence) => indented('-', sentence)),
+    ...advice.flatMap((sentence) => indented('>', sentence)),
+  ];
+}
+
+function sayTimeline(parts: readonly TimelinePart[], screen: Screen): string[] {
+  const headers = ['FROM', 'LOST', 'GIVEN BACK', 'ACTS', 'ROUND TRIP', 'CPU WAIT'];
+  const rows = parts.map((part) => [
+    sayInstant(part.fromMs),
+    bar(part.lostCount),
+    bar(part.plannedCount),
+    part.actCount === 0 ? '-' : `${part.actCount}`,
+    part.roundTripMs === undefined ? '-' : sayMs(part.roundTripMs),
+    part.waitedShare === undefined ? '-' : sayShare(part.waitedShare),
+  ]);
+  const widths = headers.map((header, column) =>
+    Math.max(header.length, ...rows.map((row) => columnsOf(row[column] ?? ''))),
+  );
+  const line = (row: readonly string[]) =>
+    `    ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  return [screen.style('bold', line(headers)), ...rows.map(line)];
+}
+
+const longestBar = 10;
+
+/** `3 ###`. */
+function bar(number: number): string {
+  if (number === 0) return '-';
+  return `${number} ${'#'.repeat(Math.min(number, longestBar))}`;
+}
+
+const verdicts = {
+  better: 'better: fewer terms are lost than before, by more than chance explains',
+  worse: 'worse: more terms are lost than before, by more than chance explains',
+  same: 'no difference that chance does not explain',
+  'too-few': 'too few losses to tell: look again later, or compare longer times',
+} as const;
+
+function sayComparison(
+  before: Period,
+  now: Period,
+  change: keyof typeof verdicts,
+  screen: Screen,
+): string[] {
+  const row = (what: string, of: (period: Period) => string) =>
+    `    ${what.padEnd(18)}${of(before).padEnd(16)}${of(now)}`;
+  const colour = change === 'better' ? 'green' : change === 'worse' ? 'red' : 'yellow';
+  const found = Object.keys({ ...before.causes, ...now.causes }) as (keyof Period['causes'])[];
+  const spans = [before, now].map(({ fromMs, toMs }) => sayMs(toMs - fromMs));
+  const head = `    ${'COMPARED'.padEnd(18)}${`${spans[0]} BEFORE`.padEnd(16)}${spans[1]} SINCE`;
+  return [
+    screen.style('bold', head),
+    row('lost an hour', ({ lostCount, ...span }) => perHour(lostCount, span)),
+    row('given back', ({ plannedCount, ...span }) => perHour(plannedCount, span)),
+    row('without leader', ({ vacantMs, fromMs, toMs }) => sayShare(vacantMs / (toMs - fromMs))),
+    ...found.map((cause) => row(cause, ({ causes }) => `${causes[cause] ?? 0}`)),
+    ...wrap(verdicts[change], screen.noteColumns - 4).map(
+      (text) => `    ${screen.style(colour, text)}`,
+    ),
+  ];
+}
+
+function perHour(number: number, { fromMs, toMs }: Pick<Period, 'fromMs' | 'toMs'>): string {
+  const rate = (number * 3_600_000) / (toMs - fromMs);
+  return `${rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)}/h`;
+}
