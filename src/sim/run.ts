@@ -50,7 +50,7 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
   });
   const all = [...checkers.map((create) => create()), ...(prepared.checkers ?? [])];
   for (const checker of all) checker.attach(book.bench(checker.name));
-  const model = plan.model.start(modelStage(stage, book));
+  const model = plan.model.start(modelStage(stage, book, plan.ttlMs));
   const fence = memoryFence();
   const serverFence = options.plant?.serverFence?.(fence) ?? fence;
   const fleet = new Fleet({ stage, plan, model, prepared, serverFence, plant: options.plant });
@@ -93,9 +93,10 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
   return { plan, violation, hash, coverage, simulatedMs, eventCount, lineCount: trace.lineCount };
 }
 
-function modelStage(stage: Stage, book: Bookkeeping): ModelStage {
+function modelStage(stage: Stage, book: Bookkeeping, ttlMs: number): ModelStage {
   const { world, witness } = stage;
   return {
+    ttlMs,
     world,
     witness,
     server: (id) => stage.machine(id),

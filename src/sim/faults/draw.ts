@@ -8,6 +8,8 @@ export interface FaultTargets {
   /** Faults that only this model of a store knows. */
   readonly storeFaults: readonly string[];
   readonly ttlMs: number;
+  /** By how much the wall clock of a server is set at most. */
+  readonly largestStepMs: number;
   /** Faults begin from 0 to this, and end by then. */
   readonly untilMs: number;
 }
@@ -69,7 +71,9 @@ function drawOne(kind: Kind, machine: string, random: Random, targets: FaultTarg
     case 'crash':
       return { kind, machine, atMs, forMs };
     case 'step-wall': {
-      const byMs = Math.round(random.magnitude(10, 100_000));
+      const isServer = targets.servers.includes(machine);
+      const largestMs = isServer ? targets.largestStepMs : 100_000;
+      const byMs = Math.round(random.magnitude(10, largestMs));
       return { kind, machine, atMs, byMs: random.chance(0.5) ? byMs : -byMs };
     }
     case 'drift':

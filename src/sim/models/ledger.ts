@@ -10,6 +10,8 @@ type Cause = 'request' | 'time' | 'fault';
 
 /** What a ledger needs from the server it lies on. */
 export interface LedgerHost {
+  /** The clock that judges expiry. */
+  nowMs(): number;
   wallMs(): number;
   altered(name: string): void;
   vacated(name: string): void;
@@ -26,14 +28,17 @@ export interface LedgerHost {
  * coordinator it can be copied, as a replica is, and tells of every change.
  */
 export class ModelLedger implements Ledger {
-  lastTerm = 0;
+  #lastTerm = 0;
   readonly #host: LedgerHost;
   readonly #records = new Map<string, StoredRecord>();
   readonly #histories = new Map<string, HistoryEntry[]>();
   readonly suspensions = new Map<string, Revocation>();
-  readonly documents = new Map<string, StoredDocument>();
+  readonly #documents = new Map<string, StoredDocument>();
   readonly candidates = new Candidates();
   #cause: Cause = 'request';
+  /** How to undo what was done lately, oldest first; kept only if the ledger may be rewound. */
+  #journalMs = 0;
+  #journal: { readonly atMs: number; readonly undo: () => void }[] | undefined;
 
   constructor(host: LedgerHost) {
     this.#host = host;
@@ -42,11 +47,11 @@ export class ModelLedger implements Ledger {
   /** With all that was granted, and without those who wait: they enroll again. */
   copy(host: LedgerHost): ModelLedger {
     const copied = new ModelLedger(host);
-    copied.lastTerm = this.lastTerm;
+    copied.#lastTerm = this.#lastTerm;
     for (const [name, record] of this.#records) copied.#records.set(name, record);
     for (const [name, entries] of this.#histories) copied.#histories.set(name, [...entries]);
     for (const [name, one] of this.suspensions) copied.suspensions.set(name, one);
-    for (const [name, one] of this.documents) copied.documents.set(name, one);
+    for (const [name, one] of this.#documents) copied.#documents.set(name, one);
     return copied;
   }
 
@@ -55,6 +60,18 @@ export class ModelLedger implements Ledger {
     set: (name, record) => this.#put(name, record),
     delete: (name) => this.#put(name, undefined),
     namesIn: (group) => [...this.#records.keys()].filter((name) => groupOf(name) === group),
+  };
+
+  readonly documents: Ledger['documents'] = {
+    get: (name) => this.#documents.get(name),
+    set: (name, document) => {
+      const before = this.#documents.get(name);
+      this.#note(() => {
+        if (before === undefined) this.#documents.delete(name);
+        else this.#documents.set(name, before);
+      });
+      this.#documents.set(name, document);
+    },
   };
 
   readonly histories: Ledger['histories'] = {
@@ -71,8 +88,36 @@ export class ModelLedger implements Ledger {
       this.#close(name, (term) => term !== lastingTerm, { endReason: 'vanished', endedAtMs }),
   };
 
+  get lastTerm(): number {
+    return this.#lastTerm;
+  }
+
+  set lastTerm(term: number) {
+    const before = this.#lastTerm;
+    this.#note(() => {
+      this.#lastTerm = before;
+    });
+    this.#lastTerm = term;
+  }
+
   wallMs(): number {
     return this.#host.wallMs();
+  }
+
+  /** What happens from now on can be undone, as far as it is not older than this when it is. */
+  keepJournal(longestMs: number): void {
+    this.#journalMs = longestMs;
+    this.#journal = [];
+  }
+
+  /** As it was at that time of the server's: what was granted, renewed and ended since never was. */
+  rewind(toMs: number): void {
+    const undone = this.#journal?.filter(({ atMs }) => atMs > toMs) ?? [];
+    this.#journal = undefined;
+    this.because('fault', () => {
+      for (const { undo } of undone.reverse()) undo();
+    });
+    this.#journal = [];
   }
 
   foreignText(): undefined {
@@ -135,9 +180,18 @@ export class ModelLedger implements Ledger {
 
   #put(name: string, record: StoredRecord | undefined): void {
     const before = this.#records.get(name);
+    this.#note(() => this.#put(name, before));
     if (record === undefined) this.#records.delete(name);
     else this.#records.set(name, record);
     this.#host.changed(name, before, record, this.#cause);
+  }
+
+  #note(undo: () => void): void {
+    if (this.#journal === undefined) return;
+    const atMs = this.#host.nowMs();
+    this.#journal.push({ atMs, undo });
+    const kept = this.#journal.findIndex((one) => one.atMs >= atMs - this.#journalMs);
+    if (kept > 100) this.#journal.splice(0, kept);
   }
 
   #close(

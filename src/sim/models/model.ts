@@ -18,12 +18,16 @@ export interface CoordinatorModel {
   readonly faults: readonly string[];
   /** Servers that may be paused, crashed and have their clocks set: their ids. */
   readonly servers: readonly string[];
+  /** The servers' wall clocks are set by this much at most, in milliseconds. Default 100,000. */
+  readonly largestStepMs?: number;
   start(stage: ModelStage): RunningModel;
 }
 
 export type Excuse = 'belief' | 'terms';
 
 export interface ModelStage {
+  /** Of all leases. */
+  readonly ttlMs: number;
   readonly world: World;
   readonly witness: Witness;
   /** The server of that id: one of {@link CoordinatorModel.servers}. */

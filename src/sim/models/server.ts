@@ -12,6 +12,8 @@ export interface StoreServerOptions {
   readonly witness: Witness;
   /** The clock that judges expiry, in milliseconds. Default: the machine's uptime. */
   readonly nowMs?: () => number;
+  /** A term was granted that is no higher than one that was forgotten. */
+  readonly onLowTerm?: () => void;
   /** Whether its records are those that count: a replica's are not told of. Default `true`. */
   readonly isTold?: boolean;
 }
@@ -20,15 +22,21 @@ export interface StoreServerOptions {
 export class StoreServer {
   readonly machine: Machine;
   readonly connections = new Emitter<{ lost: undefined }>();
+  /** The highest term that was granted here and is forgotten: what is granted below it is no higher than before. */
+  forgottenTerm = 0;
   readonly #nowMs: () => number;
+  readonly #onLowTerm: () => void;
   readonly #host: LedgerHost;
   readonly watchers: Watchers;
   #ledger: ModelLedger;
 
-  constructor({ machine, witness, nowMs, isTold = true }: StoreServerOptions) {
+  constructor(options: StoreServerOptions) {
+    const { machine, witness, nowMs, isTold = true, onLowTerm = () => {} } = options;
+    this.#onLowTerm = onLowTerm;
     this.machine = machine;
     this.#nowMs = nowMs ?? (() => machine.clock.now().uptimeMs);
     this.#host = {
+      nowMs: () => this.#nowMs(),
       wallMs: () => machine.clock.now().wallMs,
       altered: (name) => this.watchers.wake(name),
       vacated: (name) => this.#vacated(name),
@@ -60,9 +68,12 @@ export class StoreServer {
 
   execute<Answer>(step: Pick<LedgerStep<Answer>, 'execute'>): Answer {
     const nowMs = this.expire();
+    const { lastTerm } = this.#ledger;
     try {
       return step.execute(this.#ledger, nowMs);
     } finally {
+      if (this.#ledger.lastTerm !== lastTerm && this.#ledger.lastTerm <= this.forgottenTerm)
+        this.#onLowTerm();
       this.watchers.rearm();
     }
   }
@@ -76,6 +87,7 @@ export class StoreServer {
 
   /** It has this data from now on, for whatever reason; without any, it has forgotten everything. */
   adopt(data?: ModelLedger): void {
+    this.forgottenTerm = Math.max(this.forgottenTerm, this.#ledger.lastTerm);
     const before = this.#ledger.all;
     this.#ledger = data === undefined ? new ModelLedger(this.#host) : data.copy(this.#host);
     const after = this.#ledger.all;
@@ -83,6 +95,13 @@ export class StoreServer {
       const [old, now] = [before.get(name), after.get(name)];
       if (old !== now) this.#host.changed(name, old, now, 'fault');
     }
+    this.watchers.rearm();
+  }
+
+  /** What was done in the last so many milliseconds never was. */
+  forget(lastMs: number): void {
+    this.forgottenTerm = Math.max(this.forgottenTerm, this.#ledger.lastTerm);
+    this.#ledger.rewind(this.#nowMs() - lastMs);
     this.watchers.rearm();
   }
 
