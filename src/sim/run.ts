@@ -46,6 +46,7 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
     random: new Random(plan.seed, 'scenario'),
     timing: { ttlMs: plan.ttlMs, giveUpAfterMs: plan.giveUpAfterMs },
     processIds: plan.processIds,
+    healedAtMs: plan.healedAtMs,
     server: (id) => stage.machine(id),
   });
   const all = [...checkers.map((create) => create()), ...(prepared.checkers ?? [])];
@@ -63,6 +64,7 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
     crashed: (machine) => fleet.crashed(machine),
     restarted: (machine) => {
       if (plan.processIds.includes(machine.id)) fleet.boot(machine);
+      else if (plan.scenario.servers?.includes(machine.id)) prepared.restarted?.(machine.id);
       else if (machine.id !== resourceId) model.restarted(machine);
     },
   });

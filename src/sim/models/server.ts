@@ -4,6 +4,7 @@ import { whoMayHave } from '../../coordinators/rules/calls.js';
 import type { LedgerStep } from '../../coordinators/rules/ledger-coordinator.js';
 import { Emitter } from '../../events/index.js';
 import type { Witness } from '../witness.js';
+import { lastingRuntime } from '../world/lasting-runtime.js';
 import type { Machine } from '../world/machine.js';
 import { type LedgerHost, ModelLedger } from './ledger.js';
 
@@ -45,14 +46,8 @@ export class StoreServer {
       },
     };
     this.#ledger = new ModelLedger(this.#host);
-    const runtime = () => machine.runtime;
     this.watchers = new Watchers(
-      {
-        now: () => runtime().now(),
-        random: () => runtime().random(),
-        randomHex: (bytes) => runtime().randomHex(bytes),
-        setTimer: (delayMs, callback) => runtime().setTimer(delayMs, callback),
-      },
+      lastingRuntime(machine),
       () => this.#ledger.nextExpiryMs - this.#nowMs(),
       () => void this.expire(),
     );

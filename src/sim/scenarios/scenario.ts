@@ -23,6 +23,8 @@ export interface ScenarioStage {
   /** Drawn from the seed; the ttl is a few seconds. */
   readonly timing: Required<Pick<LeaseTiming, 'ttlMs' | 'giveUpAfterMs'>>;
   readonly processIds: readonly string[];
+  /** From then on nothing fails any more. */
+  readonly healedAtMs: number;
   server(id: string): Machine;
 }
 
@@ -31,6 +33,8 @@ export interface PreparedScenario {
   readonly checkers?: readonly Checker[];
   /** Begins what a process does; called again for each incarnation of it, with its first event. */
   boot(host: SimHost): App;
+  /** A server of its own runs again, with its data; its connections had broken. */
+  restarted?(server: string): void;
   /** Ends it all, once the faults are over: nothing new begins, and what was begun is to end. */
   quiesce?(): void;
 }

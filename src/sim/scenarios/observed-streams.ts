@@ -1,0 +1,57 @@
+import type { PublishRequest, PublishResult, StepRequest, StepResult } from '../../streams/contract.js';
+import { type LogTime, ShardLog } from '../../streams/memory/log.js';
+import { MemoryStreams, type MemoryStreamsOptions } from '../../streams/memory/index.js';
+import type { MessageFacts } from '../checkers/messages.js';
+
+/** Who is told what becomes of messages in the logs, as it happens there. */
+export interface StreamsObserver {
+  appended(message: MessageFacts): void;
+  finished(message: MessageFacts): void;
+}
+
+/** Logs that tell what they accept and what they let go. */
+export class ObservedStreams extends MemoryStreams {
+  readonly #observer: StreamsObserver;
+
+  constructor(observer: StreamsObserver, options: MemoryStreamsOptions) {
+    super(options);
+    this.#observer = observer;
+  }
+
+  protected override newLog(): ShardLog {
+    return new ObservedLog(this.#observer, this.dedupeWindowMs);
+  }
+}
+
+class ObservedLog extends ShardLog {
+  readonly #observer: StreamsObserver;
+  readonly #unfinished = new Map<string, MessageFacts>();
+  #appendedCount = 0;
+
+  constructor(observer: StreamsObserver, dedupeWindowMs: number) {
+    super(dedupeWindowMs);
+    this.#observer = observer;
+  }
+
+  override append(request: PublishRequest, time: LogTime): PublishResult {
+    const result = super.append(request, time);
+    if (result.outcome !== 'appended') return result;
+    // Its place in the log, as the log counts them.
+    this.#appendedCount += 1;
+    const message = { key: request.key, seq: result.seq, id: request.id };
+    this.#unfinished.set(String(this.#appendedCount), message);
+    this.#observer.appended(message);
+    return result;
+  }
+
+  override step(request: StepRequest): StepResult {
+    const result = super.step(request);
+    if (result.outcome !== 'ok') return result;
+    for (const position of request.acknowledge) {
+      const message = this.#unfinished.get(position);
+      if (message !== undefined && this.#unfinished.delete(position))
+        this.#observer.finished(message);
+    }
+    return result;
+  }
+}
