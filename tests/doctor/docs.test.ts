@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Check } from '../../src/doctor/check.js';
 import { etcdChecks } from '../../src/doctor/etcd/judge.js';
 import { checksEverywhere } from '../../src/doctor/everywhere.js';
+import { postgresChecks } from '../../src/doctor/postgres/judge.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
 
 const page = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
@@ -13,6 +14,7 @@ const sections: readonly (readonly [heading: string, checks: readonly AnyCheck[]
   ['On every store', checksEverywhere],
   ['Redis', serverChecks],
   ['etcd', etcdChecks],
+  ['PostgreSQL', postgresChecks],
 ];
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');

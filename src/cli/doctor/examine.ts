@@ -2,6 +2,7 @@ import type { Examination, Purpose } from '../../doctor/finding.js';
 import { OptionError } from '../../errors/index.js';
 import { realRuntime } from '../../time/index.js';
 import { naming, placesIn } from '../naming.js';
+import { schemaOf, withSchema } from '../postgres-url.js';
 import { call } from '../session.js';
 import type { Setting } from '../settings/index.js';
 import { addressOf, checkUrl, storeKindOf } from '../store-url.js';
@@ -38,6 +39,11 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
     case 'etcd': {
       const { examineEtcd } = await import('../../doctor/etcd/index.js');
       return await examineEtcd(url, purpose);
+    }
+    case 'postgres': {
+      const { examinePostgres } = await import('../../doctor/postgres/index.js');
+      const schema = schemaOf(url);
+      return await examinePostgres(withSchema(url, undefined), { ...purpose, schema });
     }
     default:
       throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
