@@ -1,6 +1,11 @@
-import type { PublishRequest, PublishResult, StepRequest, StepResult } from '../../streams/contract.js';
-import { type LogTime, ShardLog } from '../../streams/memory/log.js';
+import type {
+  PublishRequest,
+  PublishResult,
+  StepRequest,
+  StepResult,
+} from '../../streams/contract.js';
 import { MemoryStreams, type MemoryStreamsOptions } from '../../streams/memory/index.js';
+import { type LogTime, ShardLog } from '../../streams/memory/log.js';
 import type { MessageFacts } from '../checkers/messages.js';
 
 /** Who is told what becomes of messages in the logs, as it happens there. */

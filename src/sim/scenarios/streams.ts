@@ -60,7 +60,9 @@ function publishAndHandle(
   const leaving = new AbortController();
   shards.joined(host, worker);
   // It is stopped below, and then a start that waits for the store ends too.
-  const started = worker.start().catch((error: unknown) => host.note('start failed', String(error)));
+  const started = worker
+    .start()
+    .catch((error: unknown) => host.note('start failed', String(error)));
   const publishing = Array.from({ length: publisherCount }, (_, index) => publish(index));
   return {
     close: async () => {

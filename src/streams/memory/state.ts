@@ -61,10 +61,15 @@ export class MemoryStreams {
   log(shard: number): ShardLog {
     let log = this.#logs.get(shard);
     if (log === undefined) {
-      log = new ShardLog(this.dedupeWindowMs);
+      log = this.newLog(shard);
       this.#logs.set(shard, log);
     }
     return log;
+  }
+
+  /** @internal For a simulation that looks at what a log does. */
+  protected newLog(_shard: number): ShardLog {
+    return new ShardLog(this.dedupeWindowMs);
   }
 
   /** @internal */
