@@ -25,6 +25,8 @@ export const errorCatalogue = {
   TENURE_RUN_TIMEOUT: 'An attempt of a run took longer than its job allows.',
   TENURE_RUN_CANCELLED: 'Somebody cancelled the run this work belongs to.',
   TENURE_JOB_UNKNOWN: 'There is no job of this name in the store.',
+  TENURE_JOB_IN_USE:
+    'A job was not forgotten: a run of it is open, or somebody has claimed it meanwhile.',
   TENURE_EFFECT_UNDER_WAY: 'Another call has the effect of this key just now; nothing was called.',
   TENURE_EFFECT_UNKNOWN: 'The effect of a key was begun, and nobody knows whether it took place.',
   TENURE_EFFECT_SUPERSEDED:

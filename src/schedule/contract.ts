@@ -1,4 +1,5 @@
 import type { Act, CallOptions, Coordinator } from '../coordinators/index.js';
+import type { RecordCorruptError } from '../errors/index.js';
 import type { FencingToken } from '../fences/index.js';
 import type { JobDefinition, JobPause, JobRecord, RunRecord, RunRequest } from './records.js';
 
@@ -28,7 +29,7 @@ export interface JobStore {
    * considered, by the store's clock), and answers what stands there afterwards, all in one step per job.
    *
    * A job whose row belongs to another election is left alone, unless it still has the leader that `adoptFrom` names: whoever
-   * was elected there since, and has claimed it, keeps it.
+   * was elected there since, and has claimed it, keeps it. One that cannot be read is answered as such, and left as it is.
    */
   claim(
     token: FencingToken,
@@ -37,7 +38,7 @@ export interface JobStore {
     call: CallOptions,
   ): Promise<ClaimResult[]>;
 
-  /** What stands of these jobs now, in one look. */
+  /** What stands of these jobs now, in one look. Those that cannot be read keep nobody from the others. */
   look(jobs: readonly string[], call: CallOptions): Promise<JobsView>;
 
   /** Writes for one job, all of it or nothing, if the token is installed in its row. Durable before it resolves. */
@@ -58,9 +59,25 @@ export interface JobStore {
    * that it would have become as `withdrawn`, all in one step: of a leader that begins it and this, one comes too late.
    */
   cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult>;
+  /**
+   * Removes a job with its runs, requests and pause, unless a run of it is open, or it is not as the caller has seen it: since
+   * this may be executed late, somebody may have claimed it anew.
+   *
+   * @param seen whose it was; `undefined`: it could not be read.
+   */
+  forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult>;
 
   close(): Promise<void>;
 }
+
+export type ForgetResult =
+  | { readonly outcome: 'forgotten' }
+  /** There is no such job. */
+  | { readonly outcome: 'unknown' }
+  /** Nothing was removed: this run has not ended. */
+  | { readonly outcome: 'open'; readonly run: RunRecord }
+  /** Nothing was removed: this is whose it is now. */
+  | ({ readonly outcome: 'changed' } & Adoption);
 
 /** Whose a job was: the election, and the term that is installed in its row. */
 export interface Adoption {
@@ -80,7 +97,9 @@ export type ClaimResult =
   /** A higher term is installed, or an equal one of another holder. */
   | { readonly outcome: 'refused'; readonly installedTerm: number }
   /** Another election's leader runs this job. */
-  | ({ readonly outcome: 'elsewhere' } & Adoption);
+  | ({ readonly outcome: 'elsewhere' } & Adoption)
+  /** What stands there cannot be read. */
+  | { readonly outcome: 'corrupt'; readonly error: RecordCorruptError };
 
 /** What became of a cancellation; the same if it is repeated. `none`: there is no such run, or it has ended otherwise. */
 export type CancelResult = 'marked' | 'withdrawn' | 'none';
@@ -89,6 +108,13 @@ export interface JobsView {
   /** The store's clock when it looked. */
   readonly nowMs: number;
   readonly jobs: readonly JobView[];
+  /** Those of which something cannot be read. Nobody runs them until it is mended, or they are forgotten. */
+  readonly corrupt: readonly CorruptJob[];
+}
+
+export interface CorruptJob {
+  readonly job: string;
+  readonly error: RecordCorruptError;
 }
 
 export interface JobView {

@@ -1,4 +1,5 @@
 import { TenureError } from '../errors/index.js';
+import type { RunRecord } from './records.js';
 
 /** The reason of a run's `signal` when its attempt takes longer than `timeoutMs`. */
 export class RunTimeoutError extends TenureError {
@@ -35,5 +36,22 @@ export class JobUnknownError extends TenureError {
       `there is no job "${job}". A job is there once a process that defines it has led; check the name, the store and its namespace.`,
     );
     this.job = job;
+  }
+}
+
+/** A job was not forgotten: a run of it has not ended, or somebody has claimed it since it was looked at. */
+export class JobInUseError extends TenureError {
+  readonly job: string;
+  /** The run that is open, if that is why. */
+  readonly run: RunRecord | undefined;
+
+  constructor(job: string, run: RunRecord | undefined) {
+    const why =
+      run === undefined
+        ? 'somebody has claimed it meanwhile. Look who leads it, and forget it then'
+        : `its run ${run.id} is ${run.state}. Cancel it, or wait for its end, and forget the job then`;
+    super('TENURE_JOB_IN_USE', `the job "${job}" was not forgotten: ${why}.`);
+    this.job = job;
+    this.run = run;
   }
 }

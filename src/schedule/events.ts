@@ -18,6 +18,13 @@ export interface ScheduleEvents {
   ticksSkipped: { readonly job: string; readonly skipped: SkippedTicks };
   /** A job is not run here, since another election's leader runs it: replicas differ in `name` or `spread`. Once a term. */
   jobElsewhere: { readonly job: string; readonly election: string };
+  /**
+   * A job is not run, since what stands of it cannot be read: something else has written it. The others are run, and so is this
+   * one once it is mended, or forgotten. Once, until it has been led again.
+   */
+  jobCorrupt: { readonly job: string; readonly error: unknown };
+  /** Somebody had a job forgotten that is defined here. It is made anew, with the ticks from then on. */
+  jobForgotten: { readonly job: string };
   /** The store refused or gave no answer, to a leader or to a candidate. It is tried again. */
   storeFailed: { readonly error: unknown; readonly retryInMs: number };
   /** This process leads these jobs. */

@@ -1,6 +1,9 @@
 export type {
+  Adoption,
   CancelResult,
   ClaimResult,
+  CorruptJob,
+  ForgetResult,
   JobChange,
   JobStore,
   JobStorePromises,
@@ -12,9 +15,9 @@ export type {
 } from './contract.js';
 export { CronTimes } from './cron.js';
 export type { JobOptions, RetryOptions } from './definition.js';
-export { JobUnknownError, RunCancelledError, RunTimeoutError } from './errors.js';
+export { JobInUseError, JobUnknownError, RunCancelledError, RunTimeoutError } from './errors.js';
 export type { ScheduleEvents } from './events.js';
-export type { JobListing } from './job-listing.js';
+export type { JobLeadership, JobListing } from './job-listing.js';
 export { validateJobName } from './job-name.js';
 export { type HistoryOptions, Jobs, type JobsOptions, requireJobStore } from './jobs.js';
 export type {

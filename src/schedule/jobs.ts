@@ -1,11 +1,11 @@
-import type { Act } from '../coordinators/index.js';
+import type { Act, LeaseRecord } from '../coordinators/index.js';
 import { requireMethods, requireObject } from '../errors/checks.js';
-import { OptionError } from '../errors/index.js';
+import { OptionError, RecordCorruptError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import type { JobStore, JobView } from './contract.js';
-import { JobUnknownError } from './errors.js';
-import { type JobListing, listingOf } from './job-listing.js';
+import { JobInUseError, JobUnknownError } from './errors.js';
+import { type JobListing, listingsOf } from './job-listing.js';
 import { validateJobName } from './job-name.js';
 import type { JobPause, RunRecord } from './records.js';
 import { checkedAct } from './requests.js';
@@ -43,10 +43,25 @@ export class Jobs {
     this.#call = { timeoutMs };
   }
 
-  /** All jobs, by name. */
+  /** All jobs, by name, and whether anybody runs them now. */
   async list(): Promise<JobListing[]> {
-    const { jobs } = await this.#store.jobs(this.#call);
-    return jobs.map(listingOf);
+    const view = await this.#store.jobs(this.#call);
+    const elections = [...new Set(view.jobs.map(({ record }) => record.election))];
+    const leases = await this.#leases(elections);
+    return listingsOf(view, new Map(elections.map((name, index) => [name, leases[index]])));
+  }
+
+  async #leases(elections: readonly string[]): Promise<(LeaseRecord | undefined)[]> {
+    if (elections.length === 0) return [];
+    const { coordinator } = this.#store;
+    try {
+      return await coordinator.read(elections, this.#call);
+    } catch (error) {
+      if (!(error instanceof RecordCorruptError)) throw error;
+      // Nobody leads where something foreign stands; that keeps nobody from the others.
+      if (elections.length === 1) return [undefined];
+      return (await Promise.all(elections.map((name) => this.#leases([name])))).flat();
+    }
   }
 
   /** The runs of a job, the one with the latest tick first; those that have not ended, too. */
@@ -117,11 +132,28 @@ export class Jobs {
     return isDone;
   }
 
-  async #require(job: string): Promise<JobView> {
-    const { jobs } = await this.#store.look([job], this.#call);
+  /**
+   * Removes a job that no process defines any more, with its history, its pause and what was asked for. A leader that does
+   * define it makes it anew at its next look (`pollMs`), with the ticks from then on; so does the next leader. One that cannot
+   * be read is removed, too.
+   *
+   * @throws {JobInUseError} if a run of it is open, or somebody has claimed it meanwhile: nothing is removed.
+   */
+  async forget(job: string): Promise<void> {
+    validateJobName(job);
+    const { jobs, corrupt } = await this.#store.look([job], this.#call);
     const [view] = jobs;
-    if (view === undefined) throw new JobUnknownError(job);
-    return view;
+    if (view === undefined && corrupt.length === 0) throw new JobUnknownError(job);
+    const result = await this.#store.forget(job, view?.record, this.#call);
+    if (result.outcome === 'open') throw new JobInUseError(job, result.run);
+    if (result.outcome === 'changed') throw new JobInUseError(job, undefined);
+  }
+
+  async #require(job: string): Promise<JobView> {
+    const { jobs, corrupt } = await this.#store.look([job], this.#call);
+    const [view] = jobs;
+    if (view !== undefined) return view;
+    throw corrupt[0]?.error ?? new JobUnknownError(job);
   }
 }
 
@@ -135,6 +167,7 @@ const methods = [
   'pause',
   'resume',
   'cancel',
+  'forget',
 ] as const satisfies (keyof JobStore)[];
 
 /** @throws {OptionError} */

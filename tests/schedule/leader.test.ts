@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RecordCorruptError } from '../../src/errors/index.js';
+import { RecordCorruptError, StoreMisconfiguredError } from '../../src/errors/index.js';
 import { type JobStore, RunTimeoutError, Schedule } from '../../src/schedule/index.js';
 import { sleep } from '../../src/time/index.js';
 import {
   act,
+  clock,
   minuteMs,
   type Replica,
   type ReplicaOptions,
@@ -120,6 +121,112 @@ it('a leader of many jobs claims them a few at a time', async () => {
   await fixture.runtime.advanceUntil(schedule.close());
 });
 
+describe('what befalls one job alone', () => {
+  /** Two jobs, and a store in which one of them may be unreadable. */
+  function withTwo() {
+    const a = fixture.replica('a');
+    const log: string[] = [];
+    const error = new RecordCorruptError('a run cannot be read');
+    const broken = { isBroken: false };
+    const store = wrapped(a.store, {
+      claim: async (token, definitions, adoptFrom, call) => {
+        const read = definitions.filter(({ job }) => !broken.isBroken || job !== 'other');
+        const results = await a.store.claim(token, read, adoptFrom, call);
+        return definitions.map((definition) => {
+          const at = read.indexOf(definition);
+          return results[at] ?? { outcome: 'corrupt', error };
+        });
+      },
+      look: async (jobs, call) => {
+        const view = await a.store.look(jobs, call);
+        if (!broken.isBroken) return view;
+        const left = view.jobs.filter(({ record }) => record.job !== 'other');
+        return { ...view, jobs: left, corrupt: [{ job: 'other', error }] };
+      },
+      write: async (token, change, call) => {
+        if (broken.isBroken && change.job === 'other') throw error;
+        return await a.store.write(token, change, call);
+      },
+    });
+    // It looks at 00:00:56 and 00:01:03, at 00:01:59 and 00:02:06.
+    const timing = { ttlMs, pollMs: 7_000 };
+    const schedule = new Schedule(store, { id: 'a', runtime: a.runtime, ...timing });
+    for (const job of ['minutely', 'other'])
+      schedule.job(job, { cron: '* * * * *' }, ({ tick }) => {
+        log.push(`${job} ${clock(tick.getTime())}`);
+      });
+    for (const event of ['leading', 'stoppedLeading'] as const)
+      schedule.events.on(event, () => log.push(event));
+    for (const event of ['jobCorrupt', 'jobForgotten'] as const)
+      schedule.events.on(event, ({ job }) => log.push(`${event} ${job}`));
+    return { schedule, broken, log };
+  }
+
+  it.each([
+    ['from the start', '00:00:00', ['jobCorrupt other', 'leading']],
+    ['while it has nothing to do', '00:00:30', ['leading', 'jobCorrupt other']],
+    ['in the moment in which it is due', '00:00:59.900', ['leading', 'jobCorrupt other']],
+  ])('keeps nobody from the others, if it cannot be read %s', async (_, time, begun) => {
+    const { schedule, broken, log } = withTwo();
+    if (time === '00:00:00') broken.isBroken = true;
+    schedule.start();
+    await until(time === '00:00:00' ? '00:00:01' : time);
+    broken.isBroken = true;
+    await until('00:02:30');
+    expect(log.filter((line) => !line.startsWith('minutely'))).toEqual(begun);
+    expect(log.filter((line) => line.startsWith('minutely'))).toEqual([
+      'minutely 00:01',
+      'minutely 00:02',
+    ]);
+    broken.isBroken = false;
+    await until('00:03:30');
+    expect(log).toContain('other 00:03');
+    expect(log).not.toContain('stoppedLeading');
+    await fixture.runtime.advanceUntil(schedule.close());
+  });
+
+  it.each([
+    ['while it has nothing to do', '00:01:30', ['00:03']],
+    ['in the moment in which it is due', '00:01:59.999', ['00:03']],
+  ])('is that somebody has it forgotten %s: it is made anew', async (_, time, ticks) => {
+    const { schedule, log } = withTwo();
+    schedule.start();
+    await until('00:01:30');
+    const made = () => fixture.state.jobs.get('other');
+    const { record } = made() ?? {};
+    await until(time);
+    expect(await fixture.operator.forget('other', record, { timeoutMs: 1_000 })).toEqual({
+      outcome: 'forgotten',
+    });
+    if (time < '00:01:59') await until('00:01:59');
+    else await until('00:02:30');
+    expect(made()?.record).toMatchObject({ term: record?.term });
+    await until('00:03:30');
+    expect(log.filter((line) => line.startsWith('minutely'))).toHaveLength(3);
+    expect(log.filter((line) => line.startsWith('other')).slice(-1)).toEqual(
+      ticks.map((tick) => `other ${tick}`),
+    );
+    expect(log).toContain('jobForgotten other');
+    expect(log).not.toContain('stoppedLeading');
+    await fixture.runtime.advanceUntil(schedule.close());
+  });
+
+  it('is that a predecessor that woke late has made it anew: it is claimed again', async () => {
+    const { schedule, log } = withTwo();
+    schedule.start();
+    await until('00:01:30');
+    const row = fixture.state.jobs.get('other');
+    if (row === undefined) throw new Error('there is no job');
+    const { term } = row.record;
+    row.record = { ...row.record, term: term - 1, holderDigest: 'of another one' };
+    await until('00:02:30');
+    expect(row.record.term).toBe(term);
+    expect(log).toContain('other 00:02');
+    expect(log).not.toContain('stoppedLeading');
+    await fixture.runtime.advanceUntil(schedule.close());
+  });
+});
+
 describe('what ends a leader', () => {
   it('ends all its works at once, if it is a successor in the row of any of its jobs', async () => {
     const a = fixture.replica('a');
@@ -142,8 +249,8 @@ describe('what ends a leader', () => {
     const a = fixture.replica('a');
     const store = wrapped(a.store, {
       write: async (token, change, call) => {
-        if (change.job === 'corrupt' && fixture.runtime.now().wallMs >= startMs + 2 * minuteMs)
-          throw new RecordCorruptError('a run cannot be read');
+        if (change.job === 'other' && fixture.runtime.now().wallMs >= startMs + 2 * minuteMs)
+          throw new StoreMisconfiguredError('there are no tables');
         return await a.store.write(token, change, call);
       },
     });
@@ -156,12 +263,12 @@ describe('what ends a leader', () => {
         stopping = context.stopping;
         return work();
       })
-      .job('corrupt', { cron: '* * * * *' }, () => {})
+      .job('other', { cron: '* * * * *' }, () => {})
       .start();
     await fixture.runtime.advance(1_000);
     const b = fixture.started('b');
     await until('00:02:00.100');
-    expect(told).toMatchObject([{ code: 'TENURE_RECORD_CORRUPT' }]);
+    expect(told).toMatchObject([{ code: 'TENURE_STORE_MISCONFIGURED' }]);
     expect(stopping?.aborted).toBe(true);
     expect(b.log).toEqual([]);
     await fixture.runtime.advance(2.5 * ttlMs);

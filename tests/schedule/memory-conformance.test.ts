@@ -5,7 +5,7 @@ import { registerJobStoreConformance } from '../../src/testing.js';
 registerJobStoreConformance(
   {
     name: 'memory',
-    impossible: {},
+    impossible: { corrupt: 'its records are objects of this process, and nobody else writes them' },
     create: async () => {
       const state = new MemoryJobs();
       const store = memoryJobs(state);

@@ -11,5 +11,9 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-const target = redisTarget('redis cluster', () => cluster.url);
+const target = redisTarget(
+  'redis cluster',
+  () => cluster.url,
+  async (key) => (await cluster.ownerOf(key)).url,
+);
 registerJobStoreConformance(target, { describe: describe.concurrent, it });

@@ -2,5 +2,6 @@ import { describe, inject, it } from 'vitest';
 import { registerJobStoreConformance } from '../../src/testing.js';
 import { redisTarget } from './redis-target.js';
 
-const target = redisTarget('redis', () => inject('redisUrl'));
+const url = () => inject('redisUrl');
+const target = redisTarget('redis', url, async () => url());
 registerJobStoreConformance(target, { describe: describe.concurrent, it });

@@ -310,6 +310,50 @@ describe('an operator', () => {
     await expect(fixture.jobs.cancel('hourly', act)).rejects.toThrow('there is no job "hourly"');
   });
 
+  it('sees whether anybody runs a job, and since when it is due', async () => {
+    const a = fixture.started('a');
+    await fixture.runtime.advance(1_000);
+    const [led] = await fixture.jobs.list();
+    expect(led).toMatchObject({
+      leadership: 'led',
+      electedId: 'a',
+      overdueMs: 0,
+      problem: undefined,
+    });
+    await fixture.jobs.pause('minutely', act);
+    a.crash();
+    await fixture.runtime.advance(2 * minuteMs);
+    expect(await fixture.jobs.list()).toMatchObject([{ leadership: 'leaderless', overdueMs: 0 }]);
+    await fixture.jobs.resume('minutely');
+    expect(await fixture.jobs.list()).toMatchObject([
+      {
+        leadership: 'leaderless',
+        electedId: undefined,
+        leaderId: 'a',
+        overdueMs: minuteMs + 1_000,
+      },
+    ]);
+  });
+
+  it('has a job forgotten, unless a run of it is open', async () => {
+    fixture.started('a', { work: untilStopped });
+    await fixture.runtime.advance(minuteMs + 1_000);
+    const [run] = await fixture.history();
+    await expect(fixture.jobs.forget('minutely')).rejects.toMatchObject({
+      ...{ code: 'TENURE_JOB_IN_USE', job: 'minutely', run: { id: run?.id } },
+    });
+    await fixture.jobs.cancel('minutely', act);
+    await fixture.replicas[0]?.schedule.close();
+    await expect(fixture.jobs.forget('hourly')).rejects.toThrow('there is no job "hourly"');
+    await expect(fixture.jobs.forget('minutely')).rejects.toThrow('is waiting. Cancel it');
+    fixture.started('b', { work: untilStopped });
+    await fixture.runtime.advance(2_000);
+    await fixture.jobs.forget('minutely');
+    expect(await fixture.jobs.list()).toEqual([]);
+    await fixture.runtime.advance(1_000);
+    expect(await fixture.jobs.list()).toMatchObject([{ leaderId: 'b', latest: undefined }]);
+  });
+
   it('cancels a run on whatever machine it runs', async () => {
     const a = fixture.started('a', { work: untilStopped });
     await fixture.runtime.advance(minuteMs + 100);

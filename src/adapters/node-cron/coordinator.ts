@@ -160,6 +160,7 @@ class Coordinator implements NodeCronCoordinator {
     const [claim] = await this.#store.claim(lease, [definition], undefined, this.#call);
     if (claim?.outcome === 'refused')
       throw new StaleTermError(lease.name, lease.term, claim.installedTerm);
+    if (claim?.outcome === 'corrupt') throw claim.error;
     if (claim?.outcome !== 'claimed') {
       const remedy = 'give this task, or that job, another name';
       throw new OptionError('name', task, `is a job of the election "${claim?.election}"`, remedy);

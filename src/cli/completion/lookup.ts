@@ -33,9 +33,10 @@ export const storeLookup: Lookup = {
       const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
       if (isMissingFile(url)) return [];
       const { store } = await openJobStore(url.value, namespace.value, url.source);
-      const { jobs } = await store.jobs(call);
+      const { jobs, corrupt } = await store.jobs(call);
       void store.close();
-      return jobs.map(({ record }) => record.job).filter((word) => harmless.test(word));
+      const names = [...jobs.map(({ record }) => record.job), ...corrupt.map(({ job }) => job)];
+      return names.filter((word) => harmless.test(word));
     } catch {
       return [];
     }

@@ -1,10 +1,11 @@
-import type { RunRecord, RunRequest } from '../../schedule/index.js';
-import { JobUnknownError } from '../../schedule/index.js';
+import type { JobListing, RunRecord, RunRequest } from '../../schedule/index.js';
+import { JobInUseError, JobUnknownError } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
 import { sayAct } from '../display/record.js';
 import { visible } from '../display/visible.js';
 import { exitStatus } from '../exit-status.js';
 import { agree } from '../operate/consent.js';
+import { sayLeadership } from './list.js';
 import { type JobOrder, type JobVerdict, OrderUnderWay } from './order.js';
 import { sayDetail, sayState } from './run-text.js';
 import type { JobSession } from './session.js';
@@ -33,7 +34,18 @@ export async function runNow(
     if (openStates.includes(run.state)) return untilEnded ? undefined : begun(run);
     return ended(run);
   });
-  return way.conclude('run', verdict, 'it stands: a leader begins it when no other run is open');
+  if (verdict !== undefined) return way.conclude('run', verdict);
+  const status = way.conclude('run', verdict, `it stands: ${sayHope(await way.look())}`);
+  const words = ['jobs', 'cancel', job, id, '--reason', 'TEXT'];
+  session.terminal.note(`  withdraw: ${session.write(words)}`);
+  return status;
+}
+
+/** When what was asked for begins. */
+function sayHope(listing: JobListing): string {
+  const why = sayLeadership(listing);
+  if (why === '') return 'a leader begins it when no other run is open';
+  return `${why}. It begins when a process that defines ${visible(listing.job)} leads`;
 }
 
 function begun(run: RunRecord): JobVerdict {
@@ -201,5 +213,42 @@ function showWithdrawal({ job, by, reason }: JobOrder, asked: readonly RunReques
     ...lines.map((line, index) => `${index === 0 ? '  now:   ' : '         '}${line}`),
     '  then:  it is withdrawn, and never begins',
     `  why:   ${visible(reason)}, by ${visible(by)}`,
+  ];
+}
+
+/** Removes a job with its history, if no run of it is open. */
+export async function forget(
+  session: JobSession,
+  order: JobOrder,
+  { yes }: Pick<CancelOptions, 'yes'>,
+): Promise<number> {
+  const { job } = order;
+  const listing = await new OrderUnderWay(session, order).look();
+  return await agreedOr(session, yes, showRemoval(listing), async () => {
+    const way = new OrderUnderWay(session, order);
+    const name = visible(job);
+    try {
+      await way.insist(() => session.jobs.forget(job));
+    } catch (error) {
+      if (error instanceof JobInUseError)
+        return way.conclude('forget', { holds: false, say: error.message, run: error.run });
+      // An answer that was lost had removed it.
+      if (!(error instanceof JobUnknownError)) throw error;
+    }
+    return way.conclude('forget', { holds: true, say: `${name} is forgotten, with its history` });
+  });
+}
+
+function showRemoval(listing: JobListing): string[] {
+  const { job, leaderId, electedId, requests, leadership } = listing;
+  const isLed = leadership === 'led';
+  const now = isLed ? `${visible(leaderId)} leads it` : sayLeadership(listing);
+  const asked = requests.length === 0 ? '' : `, and ${requests.length} asked for`;
+  const who = isLed ? visible(electedId ?? '') : 'a process that defines it';
+  return [
+    `forget ${visible(job)}`,
+    `  now:   ${now === '' ? 'nobody is known to run it' : now}`,
+    `  then:  it is gone, with its history and its pause${asked}`,
+    `         ${who} makes it anew${isLed ? ' at once, if that process defines it still' : ', once it leads'}`,
   ];
 }

@@ -42,6 +42,7 @@ Examples:
   addPause(jobs, wiring);
   addResume(jobs, wiring);
   addCancel(jobs, wiring);
+  addForget(jobs, wiring);
 }
 
 function addList(jobs: Command, wiring: Wiring): void {
@@ -49,7 +50,7 @@ function addList(jobs: Command, wiring: Wiring): void {
     .command('list')
     .summary('show all jobs, and when they are due')
     .description(
-      'Shows every job with when it is due next, how its last run ended, what is under way, who led it last, and whether it is paused.',
+      'Shows every job with when it is due next, how its last run ended, what is under way, who led it last, whether it is paused, and why nobody runs it, if that is so.',
     )
     .addOption(outputOption(['text', 'json']));
   addPlace(command, [''], '');
@@ -145,6 +146,24 @@ function addCancel(jobs: Command, wiring: Wiring): void {
       const { cancel } = await import('./acts.js');
       return cancel(session, order, { runId, yes: flags.yes ?? false });
     },
+  });
+}
+
+function addForget(jobs: Command, wiring: Wiring): void {
+  const command = jobs
+    .command('forget')
+    .summary('remove a job that no program defines any more')
+    .description(
+      'Removes a job with its history, its pause and what was asked for, unless a run of it is open. A process that does define it makes it anew when it leads. Shows what it will do, and asks.',
+    )
+    .argument('<job>', 'the name of a job')
+    .option('-y, --yes', 'do not ask; needed without a terminal');
+  addOrder(command, wiring, {
+    needsReason: false,
+    examples: ['settle-payments'],
+    statuses: '1 a run of it is open, or there is no such job, 77 you said no',
+    act: async (session, order, flags) =>
+      (await import('./acts.js')).forget(session, order, { yes: flags.yes ?? false }),
   });
 }
 

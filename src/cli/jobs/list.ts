@@ -3,6 +3,7 @@ import { sayInstant } from '../display/instant.js';
 import { sayAct } from '../display/record.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
+import { sayDuration } from '../duration.js';
 import { runAsJson, sayState } from './run-text.js';
 import type { JobSession } from './session.js';
 
@@ -23,24 +24,58 @@ export async function list(session: JobSession, format: 'text' | 'json'): Promis
   }
   const headers = ['JOB', 'CRON', 'TIME ZONE', 'NEXT', 'LAST', 'NOW', 'LED BY', 'TERM', 'NOTE'];
   printTable(terminal, headers, listings.map(asRow));
+  for (const { job, problem } of listings)
+    if (problem !== undefined) terminal.note(`${visible(job)}: ${visible(problem)}`);
   return true;
 }
 
 function asRow(listing: JobListing): string[] {
-  const { job, cron, timeZone, nextMs, latest, open, leaderId, term, pause } = listing;
+  const { job, cron, timeZone, nextMs, latest, open, leaderId, term } = listing;
   return [
     visible(job),
-    visible(cron),
-    visible(timeZone),
+    visible(cron) || '-',
+    visible(timeZone) || '-',
     nextMs === undefined ? '-' : sayInstant(nextMs),
     latest === undefined || latest.id === open?.id ? '-' : sayState(latest),
     open === undefined ? '' : sayOpen(listing),
-    visible(leaderId),
-    String(term),
-    [pause === undefined ? '' : `paused ${sayAct(pause)}`, sayRequests(listing)]
-      .filter((text) => text !== '')
-      .join('; '),
+    visible(leaderId) || '-',
+    term === 0 ? '-' : String(term),
+    sayNote(listing),
   ];
+}
+
+function sayNote(listing: JobListing): string {
+  const { pause, overdueMs } = listing;
+  return [
+    sayLeadership(listing),
+    overdueMs < noticedMs ? '' : `due ${sayDuration(overdueMs)} ago`,
+    pause === undefined ? '' : `paused ${sayAct(pause)}`,
+    sayRequests(listing),
+  ]
+    .filter((text) => text !== '')
+    .join('; ');
+}
+
+/** A leader begins what is due within moments, and nobody has to know of these. */
+const noticedMs = 5_000;
+
+/** Why nobody runs a job; nothing if somebody does. */
+export function sayLeadership(listing: JobListing): string {
+  const { leadership, electedId = '', election, leaderId } = listing;
+  const last = `(last: ${visible(leaderId)})`;
+  switch (leadership) {
+    case 'leaderless':
+      return `nobody leads it ${last}`;
+    case 'left-out':
+      return `${visible(electedId)} leads ${visible(election)} and does not run it ${last}`;
+    case 'suspended':
+      return `${visible(election)} is suspended: nobody may lead it`;
+    case 'unreadable':
+      return 'it cannot be read, and nobody runs it';
+    case 'led':
+    case 'external':
+      return '';
+  }
 }
 
 function sayOpen({ open }: JobListing): string {
@@ -56,8 +91,9 @@ function sayRequests({ requests }: JobListing): string {
 
 function listingAsJson(listing: JobListing): object {
   const { job, cron, timeZone, election, leaderId, term, pause, nextMs } = listing;
+  const { leadership, electedId = null, overdueMs, problem = null } = listing;
   return {
-    ...{ job, cron, timeZone, election, leaderId, term },
+    ...{ job, cron, timeZone, election, leaderId, term, leadership, electedId, overdueMs, problem },
     nextAtMs: nextMs ?? null,
     pause: pause ?? null,
     open: listing.open === undefined ? null : runAsJson(listing.open),

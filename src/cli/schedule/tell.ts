@@ -8,11 +8,11 @@ import type { Voice } from '../supervise/voice.js';
 export function tellOf(schedule: Schedule, voice: Voice): void {
   const { events } = schedule;
   events.on('leading', ({ lease, jobs }) =>
-    voice.say(`leading ${jobs.join(', ')} in ${lease.name}, term ${lease.term}`),
+    voice.say(`leading ${sayJobs(jobs)} in ${lease.name}, term ${lease.term}`),
   );
   events.on('stoppedLeading', ({ lease, jobs }) => {
     const why = lease.endReason === undefined ? '' : `: ${lease.endReason}`;
-    voice.say(`not leading ${jobs.join(', ')} any more, term ${lease.term}${why}`);
+    voice.say(`not leading ${sayJobs(jobs)} any more, term ${lease.term}${why}`);
   });
   events.on('leadershipFailed', ({ error }) =>
     voice.sayOnce(`${textOf(error)} Trying again later.`),
@@ -42,6 +42,12 @@ export function tellOf(schedule: Schedule, voice: Voice): void {
       `${job} is led in the election ${election}: give all replicas the same --name, and --spread or not`,
     ),
   );
+  events.on('jobCorrupt', ({ job, error }) =>
+    voice.say(`${job} is not run: ${textOf(error)} The other jobs are.`),
+  );
+  events.on('jobForgotten', ({ job }) =>
+    voice.say(`${job} was forgotten by somebody; it is made anew, with the ticks from now on`),
+  );
   events.on('storeFailed', ({ error }) => voice.sayOnce(`${textOf(error)} Trying again.`));
   for (const election of schedule.elections) {
     election.events.on('campaignFailed', ({ error }) =>
@@ -51,6 +57,10 @@ export function tellOf(schedule: Schedule, voice: Voice): void {
       voice.say(`another live process uses the id ${id}; give each one of its own with --id`),
     );
   }
+}
+
+function sayJobs(jobs: readonly string[]): string {
+  return jobs.length === 0 ? 'no job' : jobs.join(', ');
 }
 
 function sayEnd(run: RunRecord): string {

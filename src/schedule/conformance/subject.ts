@@ -8,9 +8,14 @@ export interface JobStoreSubject {
   readonly other: JobStore;
   /** Ends all that was opened for this subject, both stores included. */
   close(): Promise<void>;
-  /** No faults are asked for. */
-  readonly controls: Record<never, never>;
+  readonly controls: JobStoreControls;
 }
 
-export type JobStoreCase = SuiteCase<JobStoreSubject>;
-export type JobStoreTarget = SuiteTarget<JobStoreSubject>;
+export interface JobStoreControls {
+  /** Puts a text that is no record where that of the job stands, as something else than a store would. */
+  readonly corrupt?: (job: string) => Promise<void>;
+}
+
+export type JobStoreControl = keyof JobStoreControls;
+export type JobStoreCase = SuiteCase<JobStoreSubject, JobStoreControl>;
+export type JobStoreTarget = SuiteTarget<JobStoreSubject, JobStoreControl>;

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { isTransient } from '../../errors/index.js';
+import { isTransient, RecordCorruptError } from '../../errors/index.js';
 import { type Emitter, onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import type { Adoption, ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
+import { JobUnknownError } from '../errors.js';
 import type { ScheduleEvents } from '../events.js';
 import type { JobWork } from '../work.js';
 import { LedJob } from './led-job.js';
@@ -44,7 +45,7 @@ export class JobLeader {
   readonly #pen: Pen;
   readonly #clock = new ServerClock(1);
   readonly #led = new Map<string, LedJob>();
-  /** Jobs of which it was told that they are elsewhere. */
+  /** Jobs of which it was told that they are elsewhere, or cannot be read. */
   readonly #told = new Set<string>();
   /** Aborts when the works are to stop: with `stopping`, or since something ended this leader. */
   readonly #ending = new AbortController();
@@ -134,10 +135,29 @@ export class JobLeader {
   #attend(): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const led of this.#led.values()) {
-      if (led.failure !== undefined) throw led.failure;
+      if (led.failure !== undefined) this.#giveUp(led);
       nextMs = Math.min(nextMs, led.attend(() => this.#wake()) ?? Number.POSITIVE_INFINITY);
     }
     return nextMs;
+  }
+
+  /** What befell one job alone keeps nobody from the others: it is claimed again at the next look. @throws what ends the term. */
+  #giveUp(led: LedJob): void {
+    const { failure } = led;
+    if (failure instanceof JobUnknownError) this.#forgotten(led);
+    else if (failure instanceof RecordCorruptError) this.#corrupt(led.name, failure);
+    else throw failure;
+    this.#led.delete(led.name);
+  }
+
+  #forgotten({ name }: LedJob): void {
+    this.#options.events.emit('jobForgotten', { job: name });
+  }
+
+  #corrupt(job: string, error: unknown): void {
+    if (this.#told.has(job)) return;
+    this.#told.add(job);
+    this.#options.events.emit('jobCorrupt', { job, error });
   }
 
   #rest(durationMs: number): Promise<void> {
@@ -172,14 +192,23 @@ export class JobLeader {
       events.emit('storeFailed', { error, retryInMs: pollMs });
       return;
     }
-    for (const one of view.jobs) {
-      const { job } = one.record;
+    const seen = new Map(view.jobs.map((one) => [one.record.job, one]));
+    const unread = new Set(view.corrupt.map(({ job }) => job));
+    for (const [name, mark] of marks) {
+      const led = this.#led.get(name);
+      const one = seen.get(name);
+      if (led === undefined) continue;
+      const { election, term } = one?.record ?? {};
+      if (one !== undefined && election === lease.name && term === lease.term)
+        led.refresh(one, mark);
       // A successor has it, of this election or of another one: nothing more is done under this term.
-      const { election, term } = one.record;
-      const isOurs = election === lease.name && term === lease.term;
-      const mark = marks.get(job);
-      if (mark !== undefined && !isOurs) throw this.#pen.refused(term);
-      if (mark !== undefined) this.#led.get(job)?.refresh(one, mark);
+      else if (term !== undefined && (election !== lease.name || term > lease.term))
+        throw this.#pen.refused(term);
+      // Forgotten, and perhaps made anew by a predecessor that woke late; or it cannot be read. It is claimed again.
+      else if (!led.isBusy && led.mark === mark) {
+        if (!unread.has(name)) this.#forgotten(led);
+        this.#led.delete(name);
+      }
     }
     const others = jobs.filter(({ job }) => !this.#led.has(job.definition.job));
     await this.#claimAll(others);
@@ -220,12 +249,16 @@ export class JobLeader {
   #claimed(own: OwnJob, result: ClaimResult): Adoption | undefined {
     switch (result.outcome) {
       case 'claimed':
+        this.#told.delete(own.job.definition.job);
         this.#led.set(own.job.definition.job, this.#ledJob(own, result.view));
         return undefined;
       case 'refused':
         throw this.#pen.refused(result.installedTerm);
       case 'elsewhere':
         return { election: result.election, term: result.term };
+      case 'corrupt':
+        this.#corrupt(own.job.definition.job, result.error);
+        return undefined;
     }
   }
 

@@ -57,6 +57,10 @@ export class LedJob {
     return this.#failure;
   }
 
+  get isBusy(): boolean {
+    return this.#busy !== undefined;
+  }
+
   /** To be handed to {@link refresh} together with what was read after this. */
   get mark(): number {
     return this.#writeCount;

@@ -2,6 +2,7 @@ import { isTransient, StaleTermError } from '../../errors/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
 import { Backoff, type Runtime, sleep } from '../../time/index.js';
 import type { JobChange, JobStore, WriteResult } from '../contract.js';
+import { JobUnknownError } from '../errors.js';
 
 export interface PenOptions {
   readonly store: JobStore;
@@ -31,11 +32,16 @@ export class Pen {
     return this.#options.lease;
   }
 
-  /** @throws {StaleTermError} if it was refused; {@link LeaseNotHeldError} if the lease has ended; what is not transient. */
+  /**
+   * @throws {StaleTermError} if it was refused; {@link JobUnknownError} if somebody had the job forgotten;
+   * {@link LeaseNotHeldError} if the lease has ended; what is not transient.
+   */
   async write(change: JobChange): Promise<Exclude<WriteResult, { outcome: 'refused' }>> {
     const { store, lease } = this.#options;
     const result = await this.persist((call) => store.write(lease, change, call));
     if (result.outcome !== 'refused') return result;
+    // Nobody else's term is installed there: the job is gone, and may be claimed again.
+    if (result.installedTerm === 0) throw new JobUnknownError(change.job);
     throw this.refused(result.installedTerm);
   }
 

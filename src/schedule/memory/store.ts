@@ -9,6 +9,7 @@ import type {
   Adoption,
   CancelResult,
   ClaimResult,
+  ForgetResult,
   JobChange,
   JobStore,
   JobStorePromises,
@@ -28,6 +29,7 @@ import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../
 import { decideClaim } from '../rules/decisions.js';
 import {
   cancelling,
+  forgetting,
   type JobUpdate,
   pausing,
   requesting,
@@ -112,7 +114,11 @@ class MemoryJobStore implements JobStore {
 
   #view(jobs: readonly string[]): JobsView {
     const found = jobs.map((job) => this.#state.jobs.get(job)).filter((job) => job !== undefined);
-    return { nowMs: this.#state.nowMs, jobs: found.map((job) => this.#state.view(job)) };
+    return {
+      nowMs: this.#state.nowMs,
+      jobs: found.map((job) => this.#state.view(job)),
+      corrupt: [],
+    };
   }
 
   write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
@@ -144,6 +150,10 @@ class MemoryJobStore implements JobStore {
     return this.#change('cancel', call, () => cancelling(job, runId, act));
   }
 
+  forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
+    return this.#change('forget', call, () => forgetting(job, seen));
+  }
+
   async #change<Answer>(
     operation: string,
     call: CallOptions,
@@ -154,7 +164,8 @@ class MemoryJobStore implements JobStore {
       const stored = this.#state.jobs.get(job);
       const { nowMs } = this.#state;
       const { answer, update } = decide(stored && { ...stored, ...besides(stored, id), nowMs });
-      if (update !== undefined && stored !== undefined) apply(stored, update);
+      if (update?.forgets === true) this.#state.jobs.delete(job);
+      else if (update !== undefined && stored !== undefined) apply(stored, update);
       return answer;
     });
   }
@@ -166,7 +177,10 @@ class MemoryJobStore implements JobStore {
 }
 
 function besides({ runs, requests, cancellations }: MemoryJob, id: string) {
-  return { run: runs.get(id), request: requests.get(id), cancellation: cancellations.get(id) };
+  return {
+    ...{ run: runs.get(id), request: requests.get(id), cancellation: cancellations.get(id) },
+    open: [...runs.values()].filter(isOpen).sort(byTick),
+  };
 }
 
 function apply(job: MemoryJob, update: JobUpdate): void {

@@ -1,6 +1,6 @@
 import type { JobsView, JobView } from '../contract.js';
-import { isOpen, type JobPause, type JobRecord, type RunRecord } from '../records.js';
-import type { JobUpdate, Standing } from '../rules/steps.js';
+import { isOpen, type JobRecord, type RunRecord } from '../records.js';
+import type { JobUpdate, Standing, Step } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
@@ -9,12 +9,14 @@ import {
   decodeRun,
   encode,
 } from '../rules/texts.js';
+import { gathered } from '../rules/views.js';
 import type { JobStatements } from './schema.js';
 
 /** Asks one statement of a transaction, or of none. */
 export type AskRows = <Row extends object>(text: string, values: unknown[]) => Promise<Row[]>;
 
 interface ViewRow {
+  readonly job: string;
   readonly record: string;
   readonly pause: string | null;
   readonly open: readonly { readonly record: string; readonly cancellation: string | null }[];
@@ -28,10 +30,11 @@ interface Besides {
   readonly cancellation: string | null;
 }
 
-export interface LockedJob {
-  readonly record: JobRecord | undefined;
-  readonly pause: JobPause | undefined;
-  readonly nowMs: number;
+interface LockedRow {
+  /** None: it is there to be locked, and counts as no job. */
+  readonly record: string | null;
+  readonly pause: string | null;
+  readonly nowMs: string;
 }
 
 /** The rows of one namespace. What changes something is asked within a transaction that has locked the job. */
@@ -52,56 +55,64 @@ export class JobRows {
       this.#namespace,
       jobs ?? null,
     ]);
-    const views = (JSON.parse(answer?.jobs ?? '[]') as ViewRow[]).map(viewOf);
+    const rows = JSON.parse(answer?.jobs ?? '[]') as ViewRow[];
     const places = new Map(jobs?.map((job, place) => [job, place]));
-    const place = ({ record }: JobView) => places.get(record.job) ?? 0;
-    views.sort(
-      (one, other) => place(one) - place(other) || (one.record.job < other.record.job ? -1 : 1),
+    const place = ({ job }: ViewRow) => places.get(job) ?? 0;
+    rows.sort((one, other) => place(one) - place(other) || (one.job < other.job ? -1 : 1));
+    return gathered(
+      Number(answer?.nowMs),
+      rows.map((row) => [row.job, row]),
+      (_, row) => viewOf(row),
     );
-    return { nowMs: Number(answer?.nowMs), jobs: views };
   }
 
-  /** @param creates whether the job gets a row if it has none. */
-  async lock(job: string, creates = false): Promise<LockedJob | undefined> {
-    const { place, lock } = this.#statements;
-    if (creates) await this.#run(place, job);
-    const [row] = await this.#ask<{ record: string | null; pause: string | null; nowMs: string }>(
-      lock,
-      [this.#namespace, job],
-    );
-    if (row === undefined) return undefined;
-    return {
-      record: row.record === null ? undefined : decodeJob(row.record),
-      pause: row.pause === null ? undefined : decodePause(row.pause),
-      nowMs: Number(row.nowMs),
-    };
+  /** Locks the row of a job, which gets one if it has none. Whoever forgets it in between has it made anew. */
+  async place(job: string): Promise<{ readonly nowMs: number }> {
+    for (;;) {
+      await this.#run(this.#statements.place, job);
+      const row = await this.#lock(job);
+      if (row !== undefined) return { nowMs: Number(row.nowMs) };
+    }
+  }
+
+  async #lock(job: string): Promise<LockedRow | undefined> {
+    const [row] = await this.#ask<LockedRow>(this.#statements.lock, [this.#namespace, job]);
+    return row;
   }
 
   putJob(record: JobRecord): Promise<void> {
     return this.#run(this.#statements.putJob, record.job, encode(record));
   }
 
-  /** What stands there, with what there is of this id; nobody else writes the job until the transaction ends. */
-  async standing(job: string, id: string | undefined): Promise<Standing | undefined> {
-    const locked = await this.lock(job);
-    if (locked?.record === undefined) return undefined;
-    const { record, pause, nowMs } = locked;
-    const nothing = { run: undefined, request: undefined, cancellation: undefined };
-    const besides = id === undefined ? nothing : await this.#besides(job, id);
-    return { record, pause, nowMs, ...besides };
-  }
-
-  async #besides(job: string, id: string) {
-    const [row] = await this.#ask<Besides>(this.#statements.besides, [this.#namespace, job, id]);
-    const { run = null, request = null, cancellation = null } = row ?? {};
-    return {
-      run: run === null ? undefined : decodeRun(run),
-      request: request === null ? undefined : decodeRequest(request),
-      cancellation: cancellation === null ? undefined : decodeCancellation(cancellation),
-    };
+  /**
+   * What stands there, with what the step asks about; nobody else writes the job until the transaction ends.
+   *
+   * @returns what reads it, and throws {@link RecordCorruptError} if it cannot be read.
+   */
+  async standing({ job, id, asksOpen }: Step<unknown>): Promise<() => Standing | undefined> {
+    const row = await this.#lock(job);
+    const record = row?.record ?? undefined;
+    if (row === undefined || record === undefined) return () => undefined;
+    const { besides, open } = this.#statements;
+    const values = [this.#namespace, job];
+    const [found] = id === undefined ? [] : await this.#ask<Besides>(besides, [...values, id]);
+    const runs = asksOpen ? await this.#ask<{ record: string }>(open, values) : [];
+    return () => ({
+      record: decodeJob(record),
+      pause: read(row.pause, decodePause),
+      nowMs: Number(row.nowMs),
+      run: read(found?.run, decodeRun),
+      request: read(found?.request, decodeRequest),
+      cancellation: read(found?.cancellation, decodeCancellation),
+      open: runs.map((run) => decodeRun(run.record)),
+    });
   }
 
   async apply(job: string, update: JobUpdate): Promise<void> {
+    if (update.forgets) {
+      for (const statement of this.#statements.forget) await this.#run(statement, job);
+      return;
+    }
     const { setPause, putRequest, dropRequests, cancel, prune } = this.#statements;
     const { record, pause, runs = [], request, doneRequests = [], cancellation } = update;
     if (record !== undefined) await this.putJob(record);
@@ -142,4 +153,11 @@ function viewOf({ record, pause, open, latest, requests }: ViewRow): JobView {
       .filter(({ cancellation }) => cancellation !== null)
       .map(({ cancellation }) => decodeCancellation(String(cancellation))),
   };
+}
+
+function read<Value>(
+  text: string | null | undefined,
+  decode: (text: string) => Value,
+): Value | undefined {
+  return text === null || text === undefined ? undefined : decode(text);
 }

@@ -82,10 +82,12 @@ ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state
     runs: `SELECT record FROM ${runs} ${ofJob} AND tick_ms < $3 ORDER BY tick_ms DESC, id DESC LIMIT $4`,
     putRequest: `INSERT INTO ${requests} (namespace, job, id, record) VALUES ($1, $2, $3, $4)`,
     dropRequests: `DELETE FROM ${requests} ${ofJob} AND id = ANY ($3::text[])`,
+    open: `SELECT record FROM ${runs} ${ofJob} AND is_open ORDER BY tick_ms, id`,
+    forget: [runs, requests, jobs].map((table) => `DELETE FROM ${table} ${ofJob}`),
     /** In: namespace; names, or null for all. Out: the server's clock, and what stands of each job, as one JSON text. */
     view: `SELECT ${now} AS "nowMs", coalesce((
   SELECT json_agg(json_build_object(
-    'record', j.record, 'pause', j.pause,
+    'job', j.job, 'record', j.record, 'pause', j.pause,
     'open', (SELECT coalesce(json_agg(json_build_object('record', r.record, 'cancellation', r.cancellation) ORDER BY r.tick_ms, r.id), '[]')
       FROM ${runs} AS r WHERE r.namespace = j.namespace AND r.job = j.job AND r.is_open),
     'latest', (SELECT r.record FROM ${runs} AS r WHERE r.namespace = j.namespace AND r.job = j.job

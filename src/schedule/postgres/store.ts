@@ -21,6 +21,7 @@ import type {
   Adoption,
   CancelResult,
   ClaimResult,
+  ForgetResult,
   JobChange,
   JobStore,
   JobStorePromises,
@@ -32,7 +33,16 @@ import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { decideClaim } from '../rules/decisions.js';
-import { cancelling, pausing, requesting, resuming, type Step, writing } from '../rules/steps.js';
+import {
+  cancelling,
+  decided,
+  forgetting,
+  pausing,
+  requesting,
+  resuming,
+  type Step,
+  writing,
+} from '../rules/steps.js';
 import { JobDatabase } from './database.js';
 import type { JobRows } from './rows.js';
 
@@ -161,6 +171,10 @@ class JobsInPostgres implements PostgresJobStore {
     return this.#change('a cancellation', call, cancelling(job, runId, act));
   }
 
+  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
+    return this.#change('a removal', call, forgetting(job, seen));
+  }
+
   close(): Promise<void> {
     this.#closing ??= Promise.all([this.#database.close(), this.coordinator.close()]).then(
       () => undefined,
@@ -168,14 +182,10 @@ class JobsInPostgres implements PostgresJobStore {
     return this.#closing;
   }
 
-  #change<Answer>(
-    operation: string,
-    call: CallOptions,
-    { job, id, decide }: Step<Answer>,
-  ): Promise<Answer> {
+  #change<Answer>(operation: string, call: CallOptions, step: Step<Answer>): Promise<Answer> {
     return this.#write(operation, call, async (rows) => {
-      const { answer, update } = decide(await rows.standing(job, id));
-      if (update !== undefined) await rows.apply(job, update);
+      const { answer, update } = decided(step, await rows.standing(step));
+      if (update !== undefined) await rows.apply(step.job, update);
       return answer;
     });
   }
@@ -210,13 +220,18 @@ async function claimOne(
   adoptFrom: Adoption | undefined,
 ): Promise<ClaimResult> {
   const { job } = definition;
-  const stored = await rows.lock(job, true);
-  const decision = decideClaim(stored?.record, token, definition, adoptFrom, stored?.nowMs ?? 0);
+  const { nowMs } = await rows.place(job);
+  const before = await rows.view([job]);
+  const [unread] = before.corrupt;
+  if (unread !== undefined) return { outcome: 'corrupt', error: unread.error };
+  const stored = before.jobs[0]?.record;
+  const decision = decideClaim(stored, token, definition, adoptFrom, nowMs);
   if (decision.outcome !== 'claimed') return decision;
-  await rows.putJob(decision.record);
-  const [view] = (await rows.view([job])).jobs;
+  const { record } = decision;
+  await rows.putJob(record);
+  const [view] = before.jobs.length > 0 ? before.jobs : (await rows.view([job])).jobs;
   if (view === undefined) throw new Error('a job that was just written is there');
-  return { outcome: 'claimed', view };
+  return { outcome: 'claimed', view: { ...view, record } };
 }
 
 function withoutPoolSize(options: PostgresJobStoreOptions): PostgresCoordinatorOptions {

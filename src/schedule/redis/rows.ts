@@ -32,10 +32,10 @@ export function standingOf(
   id: string | undefined,
 ): Standing | undefined {
   if (view === undefined) return undefined;
-  const { record, pause, requests, cancellations } = view;
+  const { record, pause, requests, cancellations, open } = view;
   const request = requests.find((one) => one.id === id);
   const cancellation = cancellations.find(({ runId }) => runId === id);
-  return { record, pause, run, request, cancellation, nowMs };
+  return { record, pause, run, request, cancellation, open, nowMs };
 }
 
 /** @throws {RecordCorruptError} */
@@ -78,6 +78,13 @@ export function viewOf(
       .filter(({ runId }) => ids.includes(runId))
       .sort((one, other) => ids.indexOf(one.runId) - ids.indexOf(other.runId)),
   };
+}
+
+/** The revision of what was found, whatever else it is; `*` if it has none. */
+export function revisionOf(reply: unknown): string {
+  const [standing] = Array.isArray(reply) ? reply : [];
+  const [revision] = Array.isArray(standing) ? standing : [];
+  return typeof revision === 'string' ? revision : '*';
 }
 
 /** The latest tick first. @throws {RecordCorruptError} */

@@ -106,6 +106,24 @@ return standing(2)
 );
 
 /**
+ * Removes all that stands of a job, if it is at that revision still.
+ *
+ * - KEYS: the names of all jobs; those of the job.
+ * - ARGV: the revision, or `*` for a job that has none that could be read; its name.
+ * - Returns `changed` with no effect | nothing.
+ */
+export const forgetScript = defineScript(
+  'the removal of a job',
+  `
+if ARGV[2] ~= '*' and call('HGET', KEYS[2], 'revision') ~= ARGV[2] then return 'changed' end
+call('UNLINK', unpack(KEYS, 3))
+call('SREM', KEYS[1], ARGV[3])
+call('UNLINK', KEYS[2])
+return {}
+`,
+);
+
+/**
  * - KEYS: those of a job. ARGV: the time before which they are due, as the end of a range; how many.
  * - Returns `corrupt`, or so many of the open runs and so many of the ended ones, each from the latest tick on.
  */

@@ -15,6 +15,8 @@ import type {
   Adoption,
   CancelResult,
   ClaimResult,
+  CorruptJob,
+  ForgetResult,
   JobChange,
   JobStore,
   JobStorePromises,
@@ -29,6 +31,8 @@ import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../
 import { decideClaim } from '../rules/decisions.js';
 import {
   cancelling,
+  decided,
+  forgetting,
   type JobUpdate,
   pausing,
   requesting,
@@ -36,9 +40,18 @@ import {
   type Step,
   writing,
 } from '../rules/steps.js';
+import { gathered } from '../rules/views.js';
 import { listOf, RedisJobKeys } from './keys.js';
-import { argumentsOf, runsOf, type StoredJob, standingOf, storedJob, viewOf } from './rows.js';
-import { lookScript, namesScript, runsScript, writeScript } from './scripts.js';
+import {
+  argumentsOf,
+  revisionOf,
+  runsOf,
+  type StoredJob,
+  standingOf,
+  storedJob,
+  viewOf,
+} from './rows.js';
+import { forgetScript, lookScript, namesScript, runsScript, writeScript } from './scripts.js';
 
 export type RedisJobStoreOptions = RedisCoordinatorOptions;
 
@@ -106,15 +119,17 @@ class JobsInRedis implements RedisJobStore {
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);
     const claims = checked.map((definition) =>
-      this.#change<ClaimResult>(definition.job, undefined, call, ({ view, nowMs }) => {
+      this.#change<ClaimResult>(definition.job, undefined, call, (read) => {
+        const { view, nowMs } = read();
         const decision = decideClaim(view?.record, token, definition, adoptFrom, nowMs);
         if (decision.outcome !== 'claimed') return { answer: () => decision };
         const { record } = decision;
         return { update: { record }, answer: (written) => claimedAs(written) };
       }),
     );
-    await Promise.allSettled(claims);
-    return await Promise.all(claims);
+    const answers = claims.map((claim) => claim.catch(asCorrupt));
+    await Promise.allSettled(answers);
+    return await Promise.all(answers);
   }
 
   async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
@@ -174,9 +189,14 @@ class JobsInRedis implements RedisJobStore {
     await Promise.all([this.#session.close(), this.coordinator.close()]);
   }
 
-  #step<Answer>({ job, id, decide }: Step<Answer>, call: CallOptions): Promise<Answer> {
-    return this.#change<Answer>(job, id, call, (stored) => {
-      const { answer, update } = decide(standingOf(stored, id));
+  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
+    return await this.#step(forgetting(job, seen), call);
+  }
+
+  #step<Answer>(step: Step<Answer>, call: CallOptions): Promise<Answer> {
+    const { job, id } = step;
+    return this.#change<Answer>(job, id, call, (read) => {
+      const { answer, update } = decided(step, () => standingOf(read(), id));
       return { update, answer: () => answer };
     });
   }
@@ -191,7 +211,7 @@ class JobsInRedis implements RedisJobStore {
     job: string,
     wanted: string | undefined,
     call: CallOptions,
-    decide: (stored: StoredJob) => Change<Answer>,
+    decide: (read: () => StoredJob) => Change<Answer>,
   ): Promise<Answer> {
     const timeoutMs = checkTimeout(call);
     this.#session.throwIfClosed();
@@ -202,20 +222,23 @@ class JobsInRedis implements RedisJobStore {
       // Confirmed, too: an answer for which nothing is written says what is there for good.
       const reply = await this.#writes.run(lookScript, listOf(keys), look, inTime(job, leftMs()));
       const [nowMs, found] = reply as [string, unknown];
-      const stored = storedJob(keys, found, Number(nowMs));
-      const step = decide(stored);
-      if (step.update === undefined) return step.answer(undefined);
+      const read = () => storedJob(keys, found, Number(nowMs));
+      const { answer, update } = decide(read);
+      if (update === undefined) return answer(undefined);
       const all = [this.#keys.names, ...listOf(keys)];
-      const update = argumentsOf(stored, step.update);
-      const written = await this.#writes.run(writeScript, all, update, inTime(job, leftMs()));
+      const [script, args] = update.forgets
+        ? ([forgetScript, [revisionOf(found), job]] as const)
+        : ([writeScript, argumentsOf(read(), update)] as const);
+      const written = await this.#writes.run(script, all, args, inTime(job, leftMs()));
       if (written === 'changed') continue;
-      return step.answer(viewOf(keys, written));
+      return answer(viewOf(keys, written));
     }
   }
 
   async #look(jobs: readonly string[], leftMs: () => number): Promise<JobsView> {
     const { connection } = this.#session;
     const views: JobView[] = [];
+    const corrupt: CorruptJob[] = [];
     let nowMs = 0;
     let next = 0;
     do {
@@ -224,14 +247,23 @@ class JobsInRedis implements RedisJobStore {
       const reply = await connection.run(lookScript, some.flatMap(listOf), wanted, leftMs());
       const [time, ...found] = reply as [string, ...unknown[]];
       nowMs = Number(time);
-      for (const [index, keys] of some.entries()) {
-        const { view } = storedJob(keys, found[index], nowMs);
-        if (view !== undefined) views.push(view);
-      }
+      const seen = gathered(
+        nowMs,
+        some.map((keys, index) => [jobs[next + index] ?? '', { keys, found: found[index] }]),
+        (_, one) => storedJob(one.keys, one.found, nowMs).view,
+      );
+      views.push(...seen.jobs);
+      corrupt.push(...seen.corrupt);
       next += mostAtOnce;
     } while (next < jobs.length);
-    return { nowMs, jobs: views };
+    return { nowMs, jobs: views, corrupt };
   }
+}
+
+/** @throws every other error. */
+function asCorrupt(error: unknown): ClaimResult {
+  if (error instanceof RecordCorruptError) return { outcome: 'corrupt', error };
+  throw error;
 }
 
 function claimedAs(view: JobView | undefined): ClaimResult {

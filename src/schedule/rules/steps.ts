@@ -1,6 +1,14 @@
 import type { Act } from '../../coordinators/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
-import type { CancelResult, JobChange, RunCancellation, WriteResult } from '../contract.js';
+import type {
+  Adoption,
+  CancelResult,
+  ForgetResult,
+  JobChange,
+  RunCancellation,
+  WriteResult,
+} from '../contract.js';
 import { validateJobName } from '../job-name.js';
 import {
   isOpen,
@@ -26,6 +34,8 @@ export interface Standing {
   readonly run: RunRecord | undefined;
   readonly request: RunRequest | undefined;
   readonly cancellation: RunCancellation | undefined;
+  /** Those that are open, by tick, if the step asks about them. */
+  readonly open: readonly RunRecord[];
 }
 
 /** What a step leaves there; what it does not mention stays. */
@@ -40,6 +50,8 @@ export interface JobUpdate {
   /** Ids. */
   readonly doneRequests?: readonly string[];
   readonly cancellation?: RunCancellation;
+  /** Nothing is left of the job. */
+  readonly forgets?: true;
 }
 
 export interface Decision<Answer> {
@@ -52,8 +64,12 @@ export interface Step<Answer> {
   readonly job: string;
   /** The run, request and cancellation of this id are looked at, too. */
   readonly id?: string | undefined;
+  /** So are the open runs. */
+  readonly asksOpen?: true;
   /** @param standing `undefined`: there is no such job. */
   readonly decide: (standing: Standing | undefined) => Decision<Answer>;
+  /** What stands there cannot be read. Left out: that is thrown. */
+  readonly decideUnread?: () => Decision<Answer>;
 }
 
 /** All throw {@link OptionError} for bad input. */
@@ -142,4 +158,35 @@ function withdrawn({ id, job, atMs }: RunRequest, { by, reason }: Act, nowMs: nu
     ...{ attempt: 0, failureCount: 0, interruptionCount: 0, beganAtMs: nowMs, endedAtMs: nowMs },
     ...{ by, detail: reason },
   };
+}
+
+export function forgetting(job: string, seen: Adoption | undefined): Step<ForgetResult> {
+  const forgotten = { answer: { outcome: 'forgotten' }, update: { forgets: true } } as const;
+  return {
+    ...{ job: validateJobName(job), asksOpen: true },
+    decide: (standing) => {
+      if (standing === undefined) return { answer: { outcome: 'unknown' } };
+      const { election, term } = standing.record;
+      if (seen?.election !== election || seen.term !== term)
+        return { answer: { outcome: 'changed', election, term } };
+      const [run] = standing.open;
+      return run === undefined ? forgotten : { answer: { outcome: 'open', run } };
+    },
+    ...(seen === undefined && { decideUnread: () => forgotten }),
+  };
+}
+
+/** What a step decides on what is read there. @throws {RecordCorruptError} if it cannot be read, and has to be. */
+export function decided<Answer>(
+  { decide, decideUnread }: Step<Answer>,
+  read: () => Standing | undefined,
+): Decision<Answer> {
+  let standing: Standing | undefined;
+  try {
+    standing = read();
+  } catch (error) {
+    if (decideUnread === undefined || !(error instanceof RecordCorruptError)) throw error;
+    return decideUnread();
+  }
+  return decide(standing);
 }

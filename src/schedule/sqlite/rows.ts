@@ -1,7 +1,7 @@
 import type { SqliteTransaction } from '../../drivers/sqlite/index.js';
 import type { JobView } from '../contract.js';
 import { isOpen, type JobPause, type JobRecord, type RunRecord } from '../records.js';
-import type { JobUpdate, Standing } from '../rules/steps.js';
+import type { JobUpdate, Standing, Step } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
@@ -56,8 +56,8 @@ export class JobRows {
     const latest = this.#get(statements.latest, name);
     return {
       ...stored,
-      open: open.map(({ record }) => decodeRun(String(record))),
-      latest: latest && decodeRun(String(latest.record)),
+      open: open.map(runOf),
+      latest: latest && runOf(latest),
       requests: this.#all(statements.requests, name).map(({ record }) =>
         decodeRequest(String(record)),
       ),
@@ -71,8 +71,8 @@ export class JobRows {
     this.#run(statements.putJob, record.job, encode(record));
   }
 
-  /** What stands there, with what there is of this id. */
-  standing(job: string, id: string | undefined): Standing | undefined {
+  /** What stands there, with what the step asks about. */
+  standing({ job, id, asksOpen }: Step<unknown>): Standing | undefined {
     const stored = this.job(job);
     if (stored === undefined) return undefined;
     const run = id === undefined ? undefined : this.#get(statements.run, job, id);
@@ -84,10 +84,15 @@ export class JobRows {
       request: request && decodeRequest(String(request.record)),
       cancellation:
         cancellation === undefined ? undefined : decodeCancellation(String(cancellation)),
+      open: asksOpen ? this.#all(statements.open, job).map(runOf) : [],
     };
   }
 
   apply(job: string, update: JobUpdate): void {
+    if (update.forgets) {
+      for (const statement of statements.forget) this.#run(statement, job);
+      return;
+    }
     const { record, pause, runs = [], request, doneRequests = [], cancellation } = update;
     if (record !== undefined) this.putJob(record);
     if (pause === null) this.#run(statements.resume, job);
@@ -128,4 +133,8 @@ export class JobRows {
   #mark(sql: string, text: string, ...values: string[]): void {
     this.#transaction.run(sql, text, this.#namespace, ...values);
   }
+}
+
+function runOf({ record }: Readonly<Record<string, unknown>>): RunRecord {
+  return decodeRun(String(record));
 }

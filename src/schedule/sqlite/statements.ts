@@ -64,4 +64,5 @@ ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state
   request: `SELECT record FROM run_request ${ofJob} AND id = ?`,
   putRequest: 'INSERT INTO run_request (namespace, job, id, record) VALUES (?, ?, ?, ?)',
   dropRequest: `DELETE FROM run_request ${ofJob} AND id = ?`,
+  forget: ['job', 'run', 'run_request'].map((table) => `DELETE FROM ${table} ${ofJob}`),
 };

@@ -7,12 +7,14 @@ import {
 import { leaseSchema } from '../../coordinators/sqlite/schema.js';
 import { SqliteSession, sqlitePath } from '../../drivers/sqlite/index.js';
 import { requireObject } from '../../errors/checks.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
   CancelResult,
   ClaimResult,
+  ForgetResult,
   JobChange,
   JobStore,
   JobStorePromises,
@@ -24,7 +26,17 @@ import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { decideClaim } from '../rules/decisions.js';
-import { cancelling, pausing, requesting, resuming, type Step, writing } from '../rules/steps.js';
+import {
+  cancelling,
+  decided,
+  forgetting,
+  pausing,
+  requesting,
+  resuming,
+  type Step,
+  writing,
+} from '../rules/steps.js';
+import { gathered } from '../rules/views.js';
 import { JobRows } from './rows.js';
 
 export type SqliteJobStoreOptions = Pick<
@@ -71,15 +83,7 @@ class SqliteJobStore implements JobStore {
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);
     return this.#call('claim', 'write', call, (rows) =>
-      checked.map((definition): ClaimResult => {
-        const stored = rows.job(definition.job)?.record;
-        const decision = decideClaim(stored, token, definition, adoptFrom, rows.nowMs);
-        if (decision.outcome !== 'claimed') return decision;
-        rows.putJob(decision.record);
-        const view = rows.view(definition.job);
-        if (view === undefined) throw new Error('a job that was just written is there');
-        return { outcome: 'claimed', view };
-      }),
+      checked.map((definition) => claimOne(rows, token, definition, adoptFrom)),
     );
   }
 
@@ -121,19 +125,19 @@ class SqliteJobStore implements JobStore {
     return this.#change('cancel', call, cancelling(job, runId, act));
   }
 
+  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
+    return this.#change('forget', call, forgetting(job, seen));
+  }
+
   async close(): Promise<void> {
     this.#session.close();
     await this.coordinator.close();
   }
 
-  #change<Answer>(
-    operation: string,
-    call: CallOptions,
-    { job, id, decide }: Step<Answer>,
-  ): Promise<Answer> {
+  #change<Answer>(operation: string, call: CallOptions, step: Step<Answer>): Promise<Answer> {
     return this.#call(operation, 'write', call, (rows) => {
-      const { answer, update } = decide(rows.standing(job, id));
-      if (update !== undefined) rows.apply(job, update);
+      const { answer, update } = decided(step, () => rows.standing(step));
+      if (update !== undefined) rows.apply(step.job, update);
       return answer;
     });
   }
@@ -152,6 +156,32 @@ class SqliteJobStore implements JobStore {
 }
 
 function viewOf(rows: JobRows, jobs: readonly string[]): JobsView {
-  const views = jobs.map((job) => rows.view(job));
-  return { nowMs: rows.nowMs, jobs: views.filter((view) => view !== undefined) };
+  return gathered(
+    rows.nowMs,
+    jobs.map((job) => [job, rows]),
+    (job) => rows.view(job),
+  );
+}
+
+/** Nothing is written of a job that cannot be read. */
+function claimOne(
+  rows: JobRows,
+  token: FencingToken,
+  definition: JobDefinition,
+  adoptFrom: Adoption | undefined,
+): ClaimResult {
+  const { job } = definition;
+  try {
+    const before = rows.view(job);
+    const decision = decideClaim(before?.record, token, definition, adoptFrom, rows.nowMs);
+    if (decision.outcome !== 'claimed') return decision;
+    const { record } = decision;
+    rows.putJob(record);
+    const view = before ?? rows.view(job);
+    if (view === undefined) throw new Error('a job that was just written is there');
+    return { outcome: 'claimed', view: { ...view, record } };
+  } catch (error) {
+    if (error instanceof RecordCorruptError) return { outcome: 'corrupt', error };
+    throw error;
+  }
 }

@@ -43,6 +43,107 @@ describe('tenure jobs list', () => {
   });
 });
 
+describe('tenure jobs list, of a job that nobody runs,', () => {
+  it('says that nobody leads it, and who did', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    const { stdout } = await scene.jobs('list');
+    expect(stdout).toMatch(/^settle .* nobody leads it \(last: replica-1\)$/m);
+    const [job] = JSON.parse((await scene.jobs('list', '-o', 'json')).stdout).jobs;
+    expect(job).toMatchObject({ leadership: 'leaderless', electedId: null, overdueMs: 0 });
+  });
+
+  it('says who leads and does not run it, since a deployment left it out', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    const next = scene.another('replica-2', 'renamed');
+    await next.lead();
+    const { stdout } = await scene.jobs('list');
+    expect(stdout).toMatch(
+      /^settle .* replica-2 leads schedule and does not run it \(last: replica-1\)$/m,
+    );
+    expect(stdout).toMatch(/^renamed .* replica-2 +\d+ *$/m);
+    await next.close();
+  });
+
+  it('says since when it is due', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    await scene.everyMinuteFrom(Date.now() - 3_600_000);
+    const { stdout } = await scene.jobs('list');
+    expect(stdout).toMatch(
+      /nobody leads it \(last: replica-1\); due (59\.\d m|1\.0 h|\d+) .*ago$/m,
+    );
+  });
+
+  it('says that it is suspended, and by what', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    await scene.store.coordinator.suspend(
+      'schedule',
+      { by: 'ana', reason: 'x' },
+      { timeoutMs: 5_000 },
+    );
+    const { stdout } = await scene.jobs('list');
+    expect(stdout).toMatch(/^settle .* schedule is suspended: nobody may lead it$/m);
+  });
+
+  it('says that it cannot be read, and forgets it', async () => {
+    await scene.lead();
+    await scene.schedule.close();
+    await scene.another('replica-2', 'other').lead();
+    scene.corrupt('settle');
+    const { status, stdout, stderr } = await scene.jobs('list');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^other .* replica-2 /m);
+    expect(stdout).toMatch(/^settle .* it cannot be read, and nobody runs it$/m);
+    expect(unwrapped(stderr)).toContain('settle: a stored job of a schedule cannot be read');
+    const forgotten = await scene.jobs('forget', 'settle', '--yes');
+    expect(forgotten).toMatchObject({ status: 0, stdout: expect.stringContaining('forgotten') });
+    expect((await scene.jobs('list')).stdout).not.toContain('settle');
+  });
+});
+
+describe('tenure jobs forget', () => {
+  it('shows what it will do, and removes a job with its history once somebody agrees', async () => {
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why, '--until-ended');
+    await scene.schedule.close();
+    const asked = await scene.jobs('forget', 'settle');
+    expect(asked.status).toBe(64);
+    expect(asked.stderr).toContain('now:   nobody leads it (last: replica-1)');
+    expect(asked.stderr).toContain('then:  it is gone, with its history and its pause\n');
+    expect((await scene.jobs('list')).stdout).toContain('settle');
+    const done = await scene.jobs('forget', 'settle', '--yes');
+    expect(done).toMatchObject({ status: 0, stdout: 'settle is forgotten, with its history\n' });
+    expect((await scene.jobs('list')).stderr).toContain('no jobs in namespace default');
+    expect((await scene.jobs('history', 'settle')).status).toBe(1);
+  });
+
+  it('does not while a run of it is open', async () => {
+    scene.work = ({ stopping }) =>
+      new Promise((_, reject) => {
+        stopping.addEventListener('abort', () => reject(stopping.reason), { once: true });
+      });
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    const { status, stdout } = await scene.jobs('forget', 'settle', '--yes');
+    expect(status).toBe(1);
+    expect(unwrapped(stdout)).toMatch(/"settle" was not forgotten: its run settle!\w+ is running/);
+    expect((await scene.jobs('history', 'settle')).stdout).toContain('running');
+  });
+
+  it('says that who leads makes it anew if it defines it', async () => {
+    await scene.lead();
+    const anew = new Promise((resolve) => scene.schedule.events.on('jobForgotten', resolve));
+    const { stderr, status } = await scene.jobs('forget', 'settle', '--yes');
+    expect(status).toBe(0);
+    expect(stderr).toContain('replica-1 makes it anew at once, if that process defines it still');
+    await anew;
+    expect(await scene.jobs('run', 'settle', ...why, '--until-ended')).toMatchObject({ status: 0 });
+  });
+});
+
 describe('tenure jobs run', () => {
   it('waits until the run has begun, and with --until-ended until it has succeeded', async () => {
     await scene.lead();
@@ -69,7 +170,12 @@ describe('tenure jobs run', () => {
     await scene.schedule.close();
     const { status, stderr } = await scene.jobs('run', 'settle', ...why, '--timeout', '300ms');
     expect(status).toBe(75);
-    expect(unwrapped(stderr)).toContain('it stands: a leader begins it');
+    expect(unwrapped(stderr)).toContain(
+      'it stands: nobody leads it (last: replica-1). It begins when a process that defines settle leads',
+    );
+    expect(unwrapped(stderr)).toMatch(
+      /withdraw: tenure jobs cancel settle '?settle!\w+'? --reason TEXT --url sqlite:/,
+    );
     expect(stderr).toContain(`next: tenure jobs history settle --url ${scene.url}`);
     expect((await scene.jobs('list')).stdout).toContain('a run is asked for');
   });
@@ -195,6 +301,7 @@ describe('what jobs commands refuse', () => {
     [['pause', 'settle', ...why]],
     [['resume', 'settle']],
     [['cancel', 'settle', ...why, '--yes']],
+    [['forget', 'settle', '--yes']],
   ])('is a job that is not there, as an answer: %j', async (args) => {
     const { status, stdout, stderr } = await scene.jobs(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobStore, type RunContext, Schedule } from '../../../src/schedule/index.js';
 import { sqliteJobs } from '../../../src/schedule/sqlite/index.js';
+import { openDatabase } from '../../support/sqlite-database.js';
 import { startInside } from '../command-inside.js';
 import type { Outcome } from '../command-line.js';
 
@@ -13,6 +14,7 @@ export class JobScene {
   readonly store: JobStore = sqliteJobs(join(this.folder, 'tenure.db'));
   readonly schedule = new Schedule(this.store, { id: 'replica-1', pollMs: 50, ttlMs: 5_000 });
   readonly contexts: RunContext[] = [];
+  readonly #others: (() => Promise<void>)[] = [];
   /** What the work of `settle` does. */
   work: (context: RunContext) => unknown = () => {};
 
@@ -31,11 +33,48 @@ export class JobScene {
     await leading;
   }
 
+  /** Another process, with a job of this name alone. */
+  another(id: string, job: string): Pick<JobScene, 'lead' | 'close'> {
+    const store = sqliteJobs(join(this.folder, 'tenure.db'));
+    const schedule = new Schedule(store, { id, pollMs: 50, ttlMs: 5_000 });
+    schedule.job(job, { cron: '0 3 1 1 *' }, () => {});
+    const close = async () => {
+      await schedule.close();
+      await store.close();
+    };
+    const lead = async () => {
+      const leading = new Promise((resolve) => schedule.events.on('leading', resolve));
+      schedule.start();
+      await leading;
+    };
+    this.#others.push(close);
+    return { lead, close };
+  }
+
+  /** As something else would write it. */
+  corrupt(job: string): void {
+    this.#edit("UPDATE job SET record = 'no record' WHERE job = ?", job);
+  }
+
+  /** What a leader would have written who died then. */
+  async everyMinuteFrom(consideredToMs: number): Promise<void> {
+    const [view] = (await this.store.look(['settle'], { timeoutMs: 5_000 })).jobs;
+    const record = { ...view?.record, cron: '* * * * *', consideredToMs };
+    this.#edit('UPDATE job SET record = ? WHERE job = ?', JSON.stringify(record), 'settle');
+  }
+
+  #edit(sql: string, ...values: string[]): void {
+    const database = openDatabase(join(this.folder, 'tenure.db'));
+    database.prepare(sql).run(...values);
+    database.close();
+  }
+
   jobs(...args: string[]): Promise<Outcome> {
     return startInside(['jobs', ...args, '--url', this.url]).ended;
   }
 
   async close(): Promise<void> {
+    for (const close of this.#others) await close();
     await this.schedule.close();
     await this.store.close();
     rmSync(this.folder, { recursive: true });

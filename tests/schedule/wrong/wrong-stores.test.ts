@@ -1,14 +1,27 @@
 import { AssertionError } from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import { runConformanceCase } from '../../../src/conformance/index.js';
-import { jobStoreCases } from '../../../src/schedule/conformance/index.js';
+import { type JobStoreCase, jobStoreCases } from '../../../src/schedule/conformance/index.js';
 import { MemoryJobs, memoryJobs } from '../../../src/schedule/memory/index.js';
+import { sqliteSubject } from '../sqlite-target.js';
 import { wrongClaims } from './wrong-claims.js';
 import { wrongOperators } from './wrong-operators.js';
+import { wrongRemovals } from './wrong-removals.js';
 import { altered, type WrongStore } from './wrong-store.js';
 import { wrongWrites } from './wrong-writes.js';
 
-const target = (wrong: WrongStore['wrong']) => ({
+const inFile = (wrong: WrongStore['wrong']) => ({
+  create: async () => {
+    const subject = await sqliteSubject();
+    const [store, other] = [subject.store, subject.other].map((honest) =>
+      altered(honest, wrong(honest, new MemoryJobs())),
+    );
+    if (store === undefined || other === undefined) throw new Error('there are two');
+    return { ...subject, store, other };
+  },
+});
+
+const inMemory = (wrong: WrongStore['wrong']) => ({
   create: async () => {
     const state = new MemoryJobs();
     const [store, other] = [memoryJobs(state), memoryJobs(state)].map((honest) =>
@@ -22,7 +35,11 @@ const target = (wrong: WrongStore['wrong']) => ({
   },
 });
 
-const wrongStores = [...wrongClaims, ...wrongWrites, ...wrongOperators];
+/** What memory cannot have done to it is done to a file. */
+const target = ({ needs }: JobStoreCase, wrong: WrongStore['wrong']) =>
+  needs.length > 0 ? inFile(wrong) : inMemory(wrong);
+
+const wrongStores = [...wrongClaims, ...wrongWrites, ...wrongOperators, ...wrongRemovals];
 
 /** Each case below is one guard, proved by a store that breaks it. */
 describe('the conformance suite rejects a store of jobs that', () => {
@@ -30,7 +47,7 @@ describe('the conformance suite rejects a store of jobs that', () => {
     it(`${flaw} (${rejectedBy})`, async () => {
       const suiteCase = jobStoreCases.find(({ id }) => id === rejectedBy);
       if (suiteCase === undefined) throw new Error(`there is no case ${rejectedBy}`);
-      const run = runConformanceCase(suiteCase, target(wrong));
+      const run = runConformanceCase(suiteCase, target(suiteCase, wrong));
       await expect(run).rejects.toBeInstanceOf(AssertionError);
     });
   }
@@ -39,7 +56,7 @@ describe('the conformance suite rejects a store of jobs that', () => {
     for (const suiteCase of jobStoreCases)
       await runConformanceCase(
         suiteCase,
-        target(() => ({})),
+        target(suiteCase, () => ({})),
       );
   });
 
