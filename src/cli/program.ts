@@ -13,6 +13,7 @@ import type { RunCommand } from './run.js';
 import { addSchedule } from './schedule/command.js';
 import { addSelftest } from './selftest/command.js';
 import { addConfig } from './settings/command.js';
+import { addSim } from './sim/command.js';
 import { addRun } from './supervise/command.js';
 import type { Terminal } from './terminal.js';
 import { packageVersion } from './version.js';
@@ -58,6 +59,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   program.commandsGroup('Try:');
   addDemo(program, terminal, run);
   addSelftest(program, terminal, run);
+  addSim(program, terminal, run);
   program.commandsGroup('Set up:');
   addConfig(program, wiring);
   addMigrate(program, wiring);

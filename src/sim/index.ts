@@ -30,7 +30,9 @@
  */
 export type { Bench, Checker, Violation } from './checkers/checker.js';
 export type { Fault, Schedule } from './faults/faults.js';
+export { parseSchedule } from './faults/parse.js';
 export { SimHost } from './host.js';
+export { type ManyOptions, type ManyResult, runMany } from './many.js';
 export { models } from './models/index.js';
 export type { CoordinatorModel, ModelStage, RunningModel } from './models/model.js';
 export { type Plan, type PlanOptions, planOf } from './plan.js';
@@ -39,4 +41,5 @@ export { Random } from './random.js';
 export { type RunOptions, type RunResult, run } from './run.js';
 export { scenarios } from './scenarios/index.js';
 export type { App, PreparedScenario, Scenario, ScenarioStage } from './scenarios/scenario.js';
+export { shrink } from './shrink.js';
 export { type SimEvents, Witness } from './witness.js';

@@ -47,7 +47,7 @@ describe('what a shell may offer', () => {
     const found = await words('');
     expect(found).toEqual(expect.arrayContaining(['who', 'status', 'suspend', 'demo', 'help']));
     expect(found).not.toContain('complete');
-    expect(await words('s')).toEqual(['schedule', 'status', 'suspend', 'selftest']);
+    expect(await words('s')).toEqual(['schedule', 'status', 'suspend', 'selftest', 'sim']);
   });
 
   it('is every option of the command, with what it means', async () => {

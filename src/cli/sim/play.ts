@@ -1,44 +1,54 @@
 import { readFile } from 'node:fs/promises';
-import { type PlanOptions, planOf, type RunResult, run, type Schedule } from '../../sim/index.js';
+import {
+  type PlanOptions,
+  parseSchedule,
+  planOf,
+  type RunResult,
+  run,
+  runMany,
+  shrink,
+} from '../../sim/index.js';
 import type { Terminal } from '../terminal.js';
 
-interface Choice {
+export interface Choice {
   readonly model?: string;
   readonly scenario?: string;
   readonly schedule?: string;
 }
 
-/** Prints the trace, and whether all was well. */
+/** Prints the trace of one run, and says whether all was well. */
 export async function playOne(seed: number, choice: Choice, terminal: Terminal): Promise<boolean> {
   const plan = planOf(seed, await planOptions(choice));
   const result = await run(plan, { onLine: (line) => terminal.print(line) });
-  report(result, terminal);
-  return result.violation === undefined;
+  describe(result, terminal);
+  if (result.violation === undefined) return true;
+  await explain(result, terminal);
+  return false;
 }
 
+/** Prints what was covered by many runs; or, of the first that fails, its seed, its shrunk schedule and its trace. */
 export async function playMany(
   { from, to }: { readonly from: number; readonly to: number },
   choice: Choice,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const options = await planOptions(choice);
-  const coverage = new Map<string, number>();
-  let simulatedMs = 0;
-  for (let seed = from; seed <= to; seed++) {
-    signal.throwIfAborted();
-    const result = await run(planOf(seed, options));
-    simulatedMs += result.simulatedMs;
-    for (const [what, count] of result.coverage)
-      coverage.set(what, (coverage.get(what) ?? 0) + count);
-    if (result.violation === undefined) continue;
-    report(result, terminal);
+  const startedAtMs = performance.now();
+  const options = { ...(await planOptions(choice)), signal };
+  const { coverage, failed, seedCount, simulatedMs } = await runMany(from, to, options);
+  if (failed !== undefined) {
+    describe(failed, terminal);
+    const shrunk = await explain(failed, terminal);
+    await run(shrunk.plan, { onLine: (line) => terminal.print(line) });
     return false;
   }
   for (const [what, count] of [...coverage].sort())
     terminal.print(`${String(count).padStart(9)}  ${what}`);
-  const minutes = Math.round(simulatedMs / 60_000);
-  terminal.note(`${to - from + 1} seeds, ${minutes} simulated minutes: nothing was violated.`);
+  const minutes = simulatedMs / 60_000;
+  const perSecond = minutes / ((performance.now() - startedAtMs) / 1_000);
+  terminal.note(
+    `${seedCount} seeds, ${Math.round(minutes)} simulated minutes, ${Math.round(perSecond)} a second: nothing was violated.`,
+  );
   return true;
 }
 
@@ -46,21 +56,31 @@ async function planOptions({ schedule, model, scenario }: Choice): Promise<PlanO
   return {
     ...(model !== undefined && { model }),
     ...(scenario !== undefined && { scenario }),
-    ...(schedule !== undefined && {
-      schedule: JSON.parse(await readFile(schedule, 'utf8')) as Schedule,
-    }),
+    ...(schedule !== undefined && { schedule: parseSchedule(await readFile(schedule, 'utf8')) }),
   };
 }
 
-function report({ plan, violation, hash, simulatedMs }: RunResult, terminal: Terminal): void {
+function describe({ plan, violation, hash, simulatedMs }: RunResult, terminal: Terminal): void {
   const { seed, model, scenario } = plan;
+  const seconds = (simulatedMs / 1_000).toFixed(1);
   terminal.note(
-    `seed ${seed}, model ${model.name}, scenario ${scenario.name}: ${(simulatedMs / 1000).toFixed(1)} s simulated, trace ${hash.slice(0, 16)}`,
+    `Seed ${seed}, model ${model.name}, scenario ${scenario.name}: ${seconds} s simulated, trace ${hash.slice(0, 16)}.`,
   );
-  if (violation === undefined) {
-    terminal.note('Nothing was violated.');
-    return;
-  }
-  terminal.note(`Violated (${violation.checker}): ${violation.what}`);
-  terminal.note(`Schedule: ${JSON.stringify(plan.schedule)}`);
+  const verdict =
+    violation === undefined
+      ? 'Nothing was violated.'
+      : `Violated (${violation.checker}): ${violation.what}.`;
+  terminal.note(verdict);
+}
+
+/** What it takes to see it again. */
+async function explain(failed: RunResult, terminal: Terminal): Promise<RunResult> {
+  const shrunk = await shrink(failed);
+  const { seed, schedule, model, scenario } = shrunk.plan;
+  terminal.note(`It takes ${schedule.length} of ${failed.plan.schedule.length} faults:`);
+  terminal.note(JSON.stringify(schedule));
+  terminal.note(
+    `Again, with these in a file: tenure sim --seed ${seed} --model ${model.name} --scenario ${scenario.name} --schedule FILE`,
+  );
+  return shrunk;
 }

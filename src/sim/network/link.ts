@@ -20,6 +20,8 @@ export class SimLink implements MemoryLink {
   readonly #options: SimLinkOptions;
   readonly #incarnation: number;
   #count = 0;
+  /** Which request the server executes just now. */
+  #answered: string | undefined;
 
   constructor(options: SimLinkOptions) {
     this.#options = options;
@@ -34,18 +36,26 @@ export class SimLink implements MemoryLink {
       trace.add(world.nowMs, client.id, 'refused', `${operation} by ${server.id}`);
       return false;
     }
-    this.#count += 1;
-    const label = `${operation} #${this.#incarnation}.${this.#count}`;
+    const label = this.#label(isRequest, operation);
     const [from, to] = isRequest ? [client, server] : [server, client];
     trace.add(world.nowMs, from.id, isRequest ? 'sends' : 'answers', `${label} to ${to.id}`);
     const arrive = () => {
       // A reply to somebody who is not any more.
       if (!isRequest && client.incarnation !== this.#incarnation) return;
       trace.add(world.nowMs, to.id, isRequest ? 'executes' : 'hears', label);
+      this.#answered = label;
       deliver();
+      this.#answered = undefined;
     };
     for (const delayMs of network.route(client.id, server.id, direction))
       world.after(delayMs, () => to.deliver(arrive));
     return true;
+  }
+
+  /** An answer has that of its request; what a server tells unasked has one of its own. */
+  #label(isRequest: boolean, operation: string): string {
+    if (!isRequest && this.#answered !== undefined) return this.#answered;
+    this.#count += 1;
+    return `${operation} #${this.#incarnation}.${this.#count}`;
   }
 }
