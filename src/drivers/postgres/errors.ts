@@ -49,7 +49,6 @@ export function classifyPostgresError(
     if (misconfigured !== undefined) {
       return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
     }
-    if (phase === 'commit' && state === noTransaction) return endedByWork(what, cause);
     if (!meansLoss(state, phase)) {
       const hint =
         refusals[state] ?? `the server answered with SQLSTATE ${state}${constraintOf(error)}`;
@@ -101,13 +100,16 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
 /** The SQLSTATE of what needs a transaction block, where there is none. */
 export const noTransaction = '25P01';
 
+/** The SQLSTATE of `CLOSE` where there is no cursor of that name. */
+export const noSuchCursor = '34000';
+
 /**
  * The commit found that the transaction it was to end is over. Neither a success nor a clean failure: if the work said
  * `COMMIT`, what it had written until then is there.
  */
 export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
   return new OutcomeUnknownError(
-    `${what} has an unknown outcome: the work ended the transaction itself. If it did so by COMMIT, what it had written until then is committed; what it wrote afterwards was not guarded. Leave COMMIT and ROLLBACK to the fence.`,
+    `${what} has an unknown outcome: the work ended the transaction itself. If it did so by COMMIT, what it had written until then is committed; what it wrote afterwards was not guarded. Leave COMMIT and ROLLBACK to the fence, and CLOSE ALL out.`,
     safeCause(cause),
   );
 }
@@ -116,18 +118,22 @@ const readOnly =
   'the server is read-only for us (a standby, default_transaction_read_only, or a read-only transaction); connect to the primary, with a role that may write';
 const denied = 'the role lacks a privilege; grant what docs/fencing/postgres.md lists';
 
+const howToMigrate =
+  'call migrate() of what was asked, such as fence.migrate(), or run "tenure migrate --url postgres://...", which makes all tables of tenure';
+
 const misconfigurations: Readonly<Record<string, string>> = {
   '25006': readOnly,
   '28000':
     'the server does not let this role in; check the user, the database and pg_hba.conf, and whether it asks for TLS (?sslmode=require)',
   '28P01': 'the password was not accepted; check the user and the password',
   '3D000': 'the database does not exist; create it or correct its name',
-  '3F000': 'the schema does not exist; run migrate()',
+  '3F000': `the schema does not exist: ${howToMigrate}`,
   '42501': denied,
   '42703':
     'a table has other columns than tenure expects; run migrate() of this version, in a schema of its own if the table is not tenure’s',
-  '42883': 'a function of the schema is missing; run `tenure migrate` of this version',
-  '42P01': 'a table is missing; run migrate()',
+  '42883':
+    'a function of the schema is missing; run migrate() of this version, or `tenure migrate` for leases',
+  '42P01': `a table is missing: ${howToMigrate}`,
 };
 
 function misconfiguration(state: string, phase: PostgresPhase): string | undefined {

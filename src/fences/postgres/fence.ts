@@ -8,11 +8,11 @@ import {
   type PostgresPool,
   PostgresPoolHandle,
   type PostgresQueryable,
-  type PostgresResult,
   runTransaction,
+  type TransactionSteps,
 } from '../../drivers/postgres/index.js';
 import { requireObject } from '../../errors/checks.js';
-import { ClosedError } from '../../errors/index.js';
+import { ClosedError, StoreRefusedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
   type Candidate,
@@ -27,7 +27,13 @@ import {
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
-import { type FenceStatements, fenceStatements, migrationSql } from './statements.js';
+import {
+  type FenceStatements,
+  fenceStatements,
+  migrationSql,
+  notInstalled,
+  otherIsolation,
+} from './statements.js';
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
 export interface PostgresFence<Client extends PostgresClient = PostgresClient>
@@ -77,6 +83,9 @@ export function postgresFence<Client extends PostgresClient = PostgresClient>(
   return new FenceInPostgres(source, resolveOptions(options, typeof source === 'string'));
 }
 
+/** Named, since a role or a database may have another default, in which races end in errors. */
+const beginCommitted = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+
 class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Client> {
   readonly promises: FencePromises = {
     resource: 'postgres',
@@ -90,6 +99,8 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   readonly #guard: TermGuard;
   readonly #guest: Guest;
   readonly #pool: PostgresPoolHandle<Client>;
+  /** Whether some session here has another isolation by default. */
+  #namesIsolation = false;
   #closing: Promise<void> | undefined;
 
   constructor(source: string | PostgresPool<Client>, options: ResolvedOptions) {
@@ -110,7 +121,9 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const what = `the claim of "${candidate.name}"`;
     // The pool may be the user's, whose limits are too short for this wait. What is waited for is locks.
     const limits = `SET LOCAL lock_timeout = ${this.#options.waitTimeoutMs}; SET LOCAL statement_timeout = 0`;
-    await this.#transact(what, (client) => this.#guard.admit(client, candidate, what), limits);
+    await this.#transact(what, (client) => this.#guard.admit(client, candidate, what), {
+      begin: `${beginCommitted}; ${limits}`,
+    });
   }
 
   async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
@@ -127,11 +140,35 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const candidate = this.#accept(token);
     validateWork(work);
     const what = `the transaction under "${candidate.name}"`;
-    const body = async (client: Client, begun: readonly PostgresResult<object>[]) => {
-      if (!this.#guard.passes(begun)) await this.#guard.admit(client, candidate, what);
-      return await this.#guest.host(client, work);
+    let hasBegun = false;
+    const hosted = (client: Client) => {
+      hasBegun = true;
+      return this.#guest.host(client, work);
     };
-    return await this.#transact(what, body, this.#guard.atBegin(candidate));
+    const passing = this.#guard.atBegin(candidate);
+    if (passing !== undefined) {
+      // Whose default is READ COMMITTED already need not name it, which costs as much as a lock.
+      const begin = this.#namesIsolation ? beginCommitted : 'BEGIN';
+      try {
+        return await this.#transact(what, hosted, {
+          begin: `${begin}; ${passing}`,
+          isMarked: true,
+        });
+      } catch (error) {
+        if (hasBegun || !this.#mayBeAdmitted(error)) throw error;
+      }
+    }
+    return await this.#transact(what, async (client) => {
+      await this.#guard.admit(client, candidate, what);
+      return await hosted(client);
+    });
+  }
+
+  /** Whether the begin of a transaction was refused for what another one, which asks more, can put right. */
+  #mayBeAdmitted(error: unknown): boolean {
+    if (!(error instanceof StoreRefusedError)) return false;
+    if (error.storeCode === otherIsolation) this.#namesIsolation = true;
+    return error.storeCode === notInstalled || error.storeCode === otherIsolation;
   }
 
   async recordOnce(
@@ -202,20 +239,14 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     await this.#closing;
   }
 
-  /** @param settings further statements that go with the begin of the transaction. */
   async #transact<Result>(
     what: string,
-    body: (client: Client, begun: readonly PostgresResult<object>[]) => Promise<Result>,
-    settings = '',
+    body: (client: Client) => Promise<Result>,
+    opening: Pick<TransactionSteps, 'begin' | 'isMarked'> = { begin: beginCommitted },
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;
-    // The isolation is named, since a role or a database may have another default, in which races end in errors.
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${settings}`;
-    const steps = { begin, ask: { runtime, timeoutMs, what } };
-    return await this.#pool.withSession(
-      what,
-      async (session) => await runTransaction(session, steps, body),
-    );
+    const steps = { ...opening, ask: { runtime, timeoutMs, what } };
+    return await this.#pool.withSession(what, (session) => runTransaction(session, steps, body));
   }
 
   #ask(what: string, phase: PostgresPhase = 'transaction'): Ask {

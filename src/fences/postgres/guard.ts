@@ -18,10 +18,13 @@ interface StoredTerm {
   readonly holderDigest: string;
 }
 
+const keptKeys = 4_096;
+
 /** The part of the fence that runs inside somebody's transaction and decides about a token. */
 export class TermGuard {
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
+  readonly #lockKeys = new Map<string, string>();
 
   constructor(options: ResolvedOptions, statements: FenceStatements) {
     this.#options = options;
@@ -40,11 +43,11 @@ export class TermGuard {
     phase: PostgresPhase = 'transaction',
   ): Promise<void> {
     const { name, term, holderDigest } = candidate;
-    const { idleInTransactionTimeoutMs, schema, waitTimeoutMs, timeoutMs } = this.#options;
+    const { idleInTransactionTimeoutMs, waitTimeoutMs, timeoutMs } = this.#options;
     // The server's own limit comes first, and brings a better answer.
     const own = this.#ask(what, waitTimeoutMs + timeoutMs, phase);
     await this.#assertStanding(client, candidate, own);
-    const values = [name, term, holderDigest, lockKey(schema, name), idleInTransactionTimeoutMs];
+    const values = [name, term, holderDigest, this.#lockKeyOf(name), idleInTransactionTimeoutMs];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
     const before = await this.installed(client, name, what, phase);
@@ -72,22 +75,25 @@ export class TermGuard {
   }
 
   /**
-   * Statements that go with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs
-   * no round trip. Empty if the lease is to be looked at first.
+   * A statement to go with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs
+   * no round trip. `undefined`: the lease is to be looked at first.
    */
-  atBegin({ name, term, holderDigest }: Candidate): string {
-    const { idleInTransactionTimeoutMs: idleLimitMs, schema, leases } = this.#options;
-    if (leases !== undefined) return '';
-    const key = lockKey(schema, name);
-    return this.#statements.passAtBegin({ name, term, holderDigest, lockKey: key, idleLimitMs });
+  atBegin({ name, term, holderDigest }: Candidate): string | undefined {
+    const { idleInTransactionTimeoutMs: idleLimitMs, leases } = this.#options;
+    if (leases !== undefined) return undefined;
+    const lockKey = this.#lockKeyOf(name);
+    return this.#statements.passAtBegin({ name, term, holderDigest, lockKey, idleLimitMs });
   }
 
-  /** Whether the token passes by what the server answered to {@link atBegin}; else it is to be admitted. */
-  passes(begun: readonly { readonly rows: readonly object[] }[]): boolean {
-    const is = (what: string) =>
-      begun.some(({ rows }) => rows.length === 1 && Reflect.get(Object(rows[0]), what) === true);
-    // Each statement has a snapshot of its own: who is installed only in the second holds no lock that keeps it so.
-    return is('locked') && is('installed');
+  /** A digest costs more than all else that is done here for a transaction, so the last ones are kept. */
+  #lockKeyOf(name: string): string {
+    let key = this.#lockKeys.get(name);
+    if (key === undefined) {
+      key = lockKey(this.#options.schema, name);
+      if (this.#lockKeys.size >= keptKeys) this.#lockKeys.clear();
+      this.#lockKeys.set(name, key);
+    }
+    return key;
   }
 
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */

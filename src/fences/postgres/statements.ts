@@ -1,5 +1,5 @@
 import { highestTerm } from '../../coordinators/index.js';
-import { quoteLiteral, quoteSchema } from '../../drivers/postgres/index.js';
+import { markCursor, quoteLiteral, quoteSchema } from '../../drivers/postgres/index.js';
 
 /**
  * The SQL that creates what the fence needs: two tables in a schema of their own. Run it in one transaction, with a
@@ -29,16 +29,64 @@ CREATE TABLE IF NOT EXISTS ${quoted}.effects (
 );
 
 ALTER TABLE ${quoted}.effects ADD COLUMN IF NOT EXISTS id text;
+
+${passProcedure(quoted)}`;
+}
+
+/** SQLSTATEs of `fence_pass`: the token does not pass; or the transaction is not READ COMMITTED. */
+export const notInstalled = 'TN011';
+export const otherIsolation = 'TN012';
+
+/**
+ * A transaction of the fence's own begins with it, so that a token that is installed already costs no round trip, and no
+ * planner: it is called as a whole, and its own statements keep their plans.
+ *
+ * In: name, term, digest, lock key, idle limit in ms. Fails, as above, unless the token passes.
+ * Keeps true: whoever installs another takes the advisory lock alone first. So what is read after it is taken shared stays
+ * until the transaction ends, and no row is locked: many that share a row's lock write down who they are, each time, and
+ * wait for each other over that. Each statement of a procedure sees what was committed before it, if the transaction is
+ * READ COMMITTED; with one snapshot for all it could be older than the lock.
+ * Waits for nobody: whoever installs, or waits to, has the lock refused here, and `pass` queues behind it.
+ * Who fails lets go of the lock by that, so that nobody who holds it shared wants it alone, and nobody who has it may stand
+ * idle without a limit.
+ * The cursor that reads the row is the mark by which the end of the transaction is noticed. It is moved past its end, so that
+ * it holds on to nothing of the table's. All is committed durably, as whatever is guarded.
+ */
+function passProcedure(quotedSchema: string): string {
+  return `CREATE OR REPLACE PROCEDURE ${quotedSchema}.fence_pass(
+  asked text, of_term bigint, of_digest text, lock_key bigint, idle_limit_ms integer
+) LANGUAGE plpgsql AS $$
+DECLARE
+  mark refcursor := '${markCursor}';
+  setting text := current_setting('idle_in_transaction_session_timeout');
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'tenure: this transaction may see what is older than its lock' USING ERRCODE = '${otherIsolation}';
+  END IF;
+  IF NOT pg_try_advisory_xact_lock_shared(lock_key) THEN
+    RAISE EXCEPTION 'tenure: another term of this name is being installed' USING ERRCODE = '${notInstalled}';
+  END IF;
+  OPEN mark FOR SELECT FROM ${quotedSchema}.fences AS f
+    WHERE f.name = asked AND f.term = of_term AND f.holder_digest = of_digest;
+  MOVE FORWARD 2 FROM mark;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'tenure: this term is not installed' USING ERRCODE = '${notInstalled}';
+  END IF;
+  IF setting = '0' OR setting::interval > idle_limit_ms * interval '1 millisecond' THEN
+    setting := set_config('idle_in_transaction_session_timeout', idle_limit_ms || 'ms', true);
+  END IF;
+  IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+    setting := set_config('synchronous_commit', 'on', true);
+  END IF;
+END $$;
 `;
 }
 
-/** Lowers the session's limit to so many milliseconds until the transaction ends; a lower one stays. Never null. */
-const limitIdleTimeTo = (limitMs: string) => `set_config('idle_in_transaction_session_timeout', CASE
-  WHEN extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000 BETWEEN 1 AND ${limitMs}::int
+/** Lowers the session's limit to `$5` milliseconds until the transaction ends; a lower one stays. Never null. */
+const limitIdleTime = `set_config('idle_in_transaction_session_timeout', CASE
+  WHEN extract(epoch FROM current_setting('idle_in_transaction_session_timeout')::interval) * 1000 BETWEEN 1 AND $5::int
   THEN current_setting('idle_in_transaction_session_timeout')
-  ELSE ${limitMs}::text || 'ms' END, true) IS NOT NULL`;
-
-const limitIdleTime = limitIdleTimeTo('$5');
+  ELSE $5::text || 'ms' END, true) IS NOT NULL`;
 
 /**
  * An installed term that a crash forgets would let an old owner in again; an effect that it forgets may have been
@@ -49,7 +97,8 @@ export const commitDurably = `set_config('synchronous_commit', CASE
   THEN current_setting('synchronous_commit')
   ELSE 'on' END, true) IS NOT NULL`;
 
-interface PassLiterals {
+/** What `pass` takes, as literals. */
+export interface PassLiterals {
   readonly name: string;
   readonly term: number;
   readonly holderDigest: string;
@@ -82,24 +131,9 @@ WHERE f.name = $1 AND CASE WHEN f.term = $2::bigint AND f.holder_digest = $3::te
   ELSE false END
 FOR SHARE OF f`,
 
-    /**
-     * The same for a transaction of the fence's own, which is READ COMMITTED, as two statements that travel with its
-     * `BEGIN`. Of literals, since such a message has no parameters.
-     *
-     * Out: of the first one row, whether it has the advisory lock; of the second one row if the token is installed. Both
-     * together let it pass.
-     * Keeps true: whoever installs another takes the advisory lock for itself first. So what the second statement reads,
-     * after the first one has it shared, stays until the transaction ends, and no row is locked: many that share a
-     * row's lock write down who they are, each time, and wait for each other over that.
-     * Waits for nobody: whoever installs, or waits to, has the lock refused here, and `pass` queues behind it. Who is not
-     * installed takes no lock, so that nobody who holds it shared wants it alone.
-     */
-    passAtBegin: ({ name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals) => {
-      const own = `FROM ${fences} WHERE name = ${quoteLiteral(name)} AND term = ${term} AND holder_digest = ${quoteLiteral(holderDigest)}`;
-      return `SELECT CASE WHEN EXISTS (SELECT ${own}) AND pg_try_advisory_xact_lock_shared(${lockKey})
-  THEN ${limitIdleTimeTo(`${idleLimitMs}`)} AND ${commitDurably}
-  ELSE false END AS locked; SELECT true AS installed ${own}`;
-    },
+    /** The same for a transaction of the fence's own, to be sent with its `BEGIN`: such a message has no parameters. */
+    passAtBegin: ({ name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals) =>
+      `CALL ${quotedSchema}.fence_pass(${quoteLiteral(name)}, ${term}, ${quoteLiteral(holderDigest)}, ${lockKey}, ${idleLimitMs})`,
 
     /**
      * Installs a token unless a higher term, or an equal one of another holder, is there.
@@ -155,8 +189,9 @@ ON CONFLICT (scope, key, seq) DO NOTHING RETURNING true AS recorded`,
   )) RETURNING 1)
 SELECT count(*)::int AS count FROM gone`,
 
-    /** Out: whether both tables are there, with all of their columns. */
-    isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL AND EXISTS (
+    /** Out: whether both tables are there, with all of their columns, and the procedure. */
+    isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL
+AND to_regprocedure('${quotedSchema}.fence_pass(text, bigint, text, bigint, integer)') IS NOT NULL AND EXISTS (
   SELECT FROM pg_catalog.pg_attribute
   WHERE attrelid = to_regclass('${effects}') AND attname = 'id' AND NOT attisdropped) AS migrated`,
   };

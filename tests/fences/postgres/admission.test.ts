@@ -2,7 +2,11 @@ import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { OptionError, StaleTermError } from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
-import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
+import {
+  migrationSql,
+  type PostgresFence,
+  postgresFence,
+} from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
 import { openPool, preparedDatabase, put, readData } from './subject.js';
 
@@ -37,68 +41,69 @@ async function waitingQueries(): Promise<readonly string[]> {
 const untilWaiting = async (count: number) =>
   await expect.poll(waitingQueries, { timeout: 10_000 }).toHaveLength(count);
 
-/**
- * A pool whose connections do something else between the two questions that travel with a `BEGIN`: each has a snapshot of its
- * own, and the server may be anywhere else in between.
- */
-function pausing(between: () => Promise<unknown>): Pick<pg.Pool, 'connect'> {
-  const connect = async () => {
-    const client = await pool.connect();
-    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>;
-    const split = async (text: unknown, ...rest: unknown[]) => {
-      const [first, second] = String(text).split(/(?<=AS locked); /);
-      if (typeof text !== 'string' || second === undefined) return await query(text, ...rest);
-      const answers = [await query(first)].flat();
-      await between();
-      return [...answers, await query(second)].flat();
-    };
-    return Object.assign(Object.create(client), { query: split });
+/** Where the server can be stopped in the procedure that a transaction begins with. */
+const steps = {
+  'before it has the lock': '  IF NOT pg_try_advisory',
+  'after it has the lock, before it reads': '  OPEN mark',
+  'after it has read': "  IF setting = '0'",
+};
+
+let pauseKey = 4_710;
+
+/** A fence whose procedure waits for the lock `key` at this step, and the session that has that lock until it lets go. */
+async function pausedFence(step: keyof typeof steps) {
+  pauseKey += 1;
+  const schema = `paused_${pauseKey}`;
+  const anchor = steps[step];
+  const sql = migrationSql(schema);
+  expect(sql.split(anchor)).toHaveLength(2);
+  const pause = `  PERFORM pg_advisory_xact_lock_shared(${pauseKey});\n`;
+  await pool.query(sql.replace(anchor, pause + anchor));
+  const client = await pool.connect();
+  await client.query('SELECT pg_advisory_lock($1)', [pauseKey]);
+  const letGo = async () => {
+    await client.query('SELECT pg_advisory_unlock($1)', [pauseKey]);
+    client.release();
   };
-  return { connect } as unknown as Pick<pg.Pool, 'connect'>;
+  return { paused: postgresFence<pg.PoolClient>(pool, { schema }), letGo };
 }
 
-describe('the first write of a term, beside another one that installs it', () => {
-  it('is waited for by a successor, although it found nothing installed when it began', async () => {
-    const name = freshName('side-by-side');
-    const token = tokenOf(name, 6);
-    await fence.claim(tokenOf(name, 5));
-    let pauses = 0;
-    const first = postgresFence<pg.PoolClient>(
-      pausing(async () => {
-        pauses++;
-        await fence.transaction(token, async () => {});
-      }),
-    );
-    const order: string[] = [];
-    const gate = new Gate();
-    const write = first.transaction(token, async (client) => {
-      await put(client, name, 'written');
-      await gate.pass();
-      order.push('written');
-    });
-    await gate.reached;
-    expect(pauses).toBe(1);
-    const claim = fence.claim(tokenOf(name, 7)).then(() => order.push('claimed'));
-    await Promise.race([claim, untilWaiting(1)]);
-    gate.open();
-    await Promise.all([write, claim]);
-    expect(order).toEqual(['written', 'claimed']);
-    expect(await readData(database.url, name)).toBe('written');
-  });
-
-  it('is refused if a successor goes in between, and its work never runs', async () => {
+describe('a transaction under an installed term that the server is about to begin', () => {
+  it('is refused if a successor claims the name before it has the lock, and its work never runs', async () => {
     const name = freshName('in-between');
-    const token = tokenOf(name, 6);
-    const first = postgresFence<pg.PoolClient>(
-      pausing(async () => {
-        await fence.claim(token);
-        await fence.claim(tokenOf(name, 7));
-      }),
-    );
-    const write = first.transaction(token, (client) => put(client, name, 'stale'));
-    await expect(write).rejects.toBeInstanceOf(StaleTermError);
+    const token = tokenOf(name, 5);
+    const { paused, letGo } = await pausedFence('before it has the lock');
+    await paused.claim(token);
+    const write = paused.transaction(token, (client) => put(client, name, 'stale'));
+    const refusal = expect(write).rejects.toBeInstanceOf(StaleTermError);
+    await untilWaiting(1);
+    await paused.claim(tokenOf(name, 6));
+    await letGo();
+    await refusal;
     expect(await readData(database.url, name)).toBeUndefined();
   });
+
+  it.each(['after it has the lock, before it reads', 'after it has read'] as const)(
+    'is waited for by a successor %s',
+    async (step) => {
+      const name = freshName('side-by-side');
+      const token = tokenOf(name, 5);
+      const { paused, letGo } = await pausedFence(step);
+      await paused.claim(token);
+      const order: string[] = [];
+      const write = paused.transaction(token, async (client) => {
+        await put(client, name, 'written');
+        order.push('written');
+      });
+      await untilWaiting(1);
+      const claim = paused.claim(tokenOf(name, 6)).then(() => order.push('claimed'));
+      await untilWaiting(2);
+      await letGo();
+      await Promise.all([write, claim]);
+      expect(order).toEqual(['written', 'claimed']);
+      expect(await readData(database.url, name)).toBe('written');
+    },
+  );
 });
 
 it('a transaction that begins while a successor waits does so behind it, not with its BEGIN', async () => {

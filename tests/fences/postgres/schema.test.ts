@@ -168,6 +168,20 @@ describe('the schema of the PostgreSQL fence', () => {
     });
   });
 
+  it('gains the procedure if it is older than that, and asks for it before', async () => {
+    await runSql(database.url, migrationSql('early'));
+    await runSql(database.url, 'DROP PROCEDURE early.fence_pass');
+    const token = tokenOf('early', 5);
+    await withFence({ schema: 'early' }, async (fence) => {
+      await fence.claim(token);
+      const attempt = fence.transaction(token, async () => {});
+      await expect(attempt).rejects.toThrow(/run migrate\(\)/);
+      await fence.migrate();
+      await fence.transaction(token, async () => {});
+      expect(await fence.installedTerm('early')).toBe(5);
+    });
+  });
+
   it('does not follow the search path, nor types that the program parses in its own way', async () => {
     await withFence({}, (fence) => fence.migrate());
     await runSql(database.url, 'CREATE SCHEMA decoy; CREATE TABLE decoy.fences (name text)');
@@ -176,8 +190,10 @@ describe('the schema of the PostgreSQL fence', () => {
     types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
     const pool = openPool(database.url, { options: '-c search_path=decoy', types });
     const fence = postgresFence(pool);
-    await fence.claim(tokenOf('path', 5));
+    const token = tokenOf('path', 5);
+    await fence.claim(token);
     await expect(fence.claim(tokenOf('path', 4))).rejects.toBeInstanceOf(StaleTermError);
+    await fence.transaction(token, async () => {});
     expect(await fence.installedTerm('path')).toBe(5);
     await pool.end();
   });

@@ -1,5 +1,15 @@
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  it,
+  vi,
+} from 'vitest';
 import {
   ClosedError,
   OptionError,
@@ -42,6 +52,13 @@ afterEach(async () => {
   await fence.close();
   await pool.end();
 });
+
+/** Whether anybody in this database is kept waiting for a lock. */
+async function waitsForLock(url: string): Promise<boolean> {
+  const text =
+    "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  return (await runSql(url, text)).rowCount !== 0;
+}
 
 describe('a transaction under the PostgreSQL fence', () => {
   it('gives the client back in good order, with no listener of ours left on it', async () => {
@@ -96,7 +113,7 @@ describe('a transaction under the PostgreSQL fence', () => {
       await client.query('COMMIT');
     });
     await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-    await expect(attempt).rejects.toMatchObject({ cause: { code: '25P01' } });
+    await expect(attempt).rejects.toMatchObject({ cause: { code: '34000' } });
     await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
   });
 
@@ -119,6 +136,18 @@ describe('a transaction under the PostgreSQL fence', () => {
     },
   );
 
+  it('takes the end of all cursors for the end of the transaction, and commits nothing', async () => {
+    const name = freshName('close-all');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const attempt = fence.transaction(token, async (client) => {
+      await put(client, name, 'never');
+      await client.query('CLOSE ALL');
+    });
+    await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+    expect(await readData(database.url, name)).toBeUndefined();
+  });
+
   it('refuses a commit that a deferred constraint stops, without the row in the error', async () => {
     await runSql(
       database.url,
@@ -136,16 +165,111 @@ describe('a transaction under the PostgreSQL fence', () => {
     );
   });
 
-  it('runs at READ COMMITTED whatever the default is', async () => {
-    const strict = openPool(database.url, {
-      options: '-c default_transaction_isolation=serializable',
+  it.each(['serializable', 'repeatable read', 'read uncommitted'])(
+    'runs at READ COMMITTED whatever the default is: %s',
+    async (isolation) => {
+      const strict = openPool(database.url, {
+        options: `-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`,
+      });
+      const token = tokenOf(freshName('isolation'), 5);
+      const onStrict = postgresFence<pg.PoolClient>(strict);
+      const seen: unknown[] = [];
+      // First as a term that is not installed yet, then as one that is; the last one by a fence that knows of the default.
+      for (let round = 0; round < 3; round++)
+        await onStrict.transaction(token, async (client) => {
+          seen.push((await client.query('SHOW transaction_isolation')).rows[0]);
+        });
+      await strict.end();
+      expect(seen).toEqual(Array(3).fill({ transaction_isolation: 'read committed' }));
+    },
+  );
+
+  it('does not begin the work under an installed term while another one is being installed', async () => {
+    const name = freshName('meanwhile');
+    const old = tokenOf(name, 5);
+    await fence.claim(old);
+    for (const [end, runs] of [
+      ['ROLLBACK', 1],
+      ['COMMIT', 0],
+    ] as const) {
+      const successor = await pool.connect();
+      await successor.query('BEGIN');
+      await fence.check(successor, tokenOf(name, 6));
+      let runCount = 0;
+      const attempt = fence
+        .transaction(old, async () => {
+          runCount += 1;
+        })
+        .catch((error: unknown) => error);
+      await vi.waitUntil(() => waitsForLock(database.url), { timeout: 30_000 });
+      expect(runCount).toBe(0);
+      await successor.query(end);
+      successor.release();
+      const failure = await attempt;
+      if (end === 'COMMIT') expect(failure).toBeInstanceOf(StaleTermError);
+      expect(runCount, end).toBe(runs);
+    }
+  });
+
+  it('limits how long an owner whose term is installed may stand idle, and keeps a shorter limit', async () => {
+    const name = freshName('idle-limit');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const cases = { '0': '1s', '500ms': '500ms', '2min': '1s', '1d': '1s', '1s': '1s' };
+    for (const [session, expected] of Object.entries(cases)) {
+      const options = { options: `-c idle_in_transaction_session_timeout=${session}` };
+      const own = openPool(database.url, options);
+      const onOwn = postgresFence<pg.PoolClient>(own, {
+        idleInTransactionTimeoutMs: 1000,
+        waitTimeoutMs: 5000,
+      });
+      const seen = await onOwn.transaction(
+        token,
+        async (client) =>
+          (await client.query('SHOW idle_in_transaction_session_timeout')).rows[0]
+            .idle_in_transaction_session_timeout,
+      );
+      expect(seen, session).toBe(expected);
+      await own.end();
+    }
+  });
+
+  it('rolls back an owner of an installed term that idles too long', async () => {
+    const name = freshName('idle-installed');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const attempt = fence.transaction(token, async (client) => {
+      await put(client, name, 'too late');
+      await new Promise((resolve) => client.once('error', resolve));
     });
-    const seen = await postgresFence<pg.PoolClient>(strict).transaction(
-      tokenOf(freshName('isolation'), 5),
-      async (client) => (await client.query('SHOW transaction_isolation')).rows[0],
-    );
-    await strict.end();
-    expect(seen).toEqual({ transaction_isolation: 'read committed' });
+    await expect(attempt).rejects.toMatchObject({ storeCode: '25P03' });
+    expect(await readData(database.url, name)).toBeUndefined();
+  });
+
+  it('of an installed term costs three messages, as one without a fence, and holds one lock of the name', async () => {
+    const token = tokenOf(freshName('messages'), 5);
+    await fence.claim(token);
+    const client = await pool.connect();
+    const texts: unknown[] = [];
+    const spied: pg.Pool = Object.assign(Object.create(pool), {
+      connect: async () =>
+        Object.assign(Object.create(client), {
+          query: (text: string, values?: unknown[]) => {
+            texts.push(text);
+            return client.query(text, values);
+          },
+        }),
+    });
+    const onSpied = postgresFence<pg.PoolClient>(spied);
+    const locks = await onSpied.transaction(token, async (open) => {
+      const text =
+        "SELECT mode FROM pg_locks WHERE pid = pg_backend_pid() AND locktype IN ('advisory', 'transactionid')";
+      return (await open.query(text)).rows;
+    });
+    expect(texts).toHaveLength(3);
+    expect(locks).toEqual([{ mode: 'ShareLock' }]);
+    expect(texts[0]).toMatch(/^BEGIN; CALL /);
+    expect(texts[2]).toBe('CLOSE tenure_transaction; COMMIT');
   });
 
   it('keeps a shorter idle limit of the session and lowers a longer or absent one', async () => {
