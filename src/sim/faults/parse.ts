@@ -1,5 +1,5 @@
 import { OptionError } from '../../errors/index.js';
-import { type Fault, networkFaultKinds, type Schedule } from './faults.js';
+import type { Fault, Schedule } from './faults.js';
 
 type Shape = Readonly<Record<string, 'number' | 'string'>>;
 
@@ -18,10 +18,13 @@ const shapes: Readonly<Record<Fault['kind'], Shape>> = {
   'step-wall': { machine: 'string', atMs: 'number', byMs: 'number' },
   drift: { machine: 'string', atMs: 'number', rate: 'number' },
   store: { what: 'string', atMs: 'number', forMs: 'number', seed: 'number' },
-  ...(Object.fromEntries(networkFaultKinds.map((kind) => [kind, networkFault])) as Record<
-    (typeof networkFaultKinds)[number],
-    Shape
-  >),
+  delay: networkFault,
+  drop: networkFault,
+  duplicate: networkFault,
+  reorder: networkFault,
+  hold: networkFault,
+  resend: networkFault,
+  partition: networkFault,
 };
 
 /** A schedule as it was printed, or written by hand. @throws {OptionError} that names the fault which is none. */
