@@ -1,6 +1,6 @@
 import { requireInstance, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
-import type { Unsubscribe } from '../events/index.js';
+import { Emitter, isolated, type Unsubscribe } from '../events/index.js';
 import { Leases } from '../leases/index.js';
 import { Election } from './election.js';
 import { EvidenceRecorder } from './evidence/index.js';
@@ -20,15 +20,17 @@ export interface ElectionsOptions {
  * The leases are used, not owned: close them after this.
  */
 export class Elections implements AsyncDisposable {
-  readonly #leases: Leases;
+  /** Those it was made with. */
+  readonly leases: Leases;
   readonly #elections = new Map<string, Election>();
+  readonly #made = new Emitter<{ election: Election }>();
   readonly #subscriptions: readonly Unsubscribe[];
   readonly #evidence: EvidenceRecorder | undefined;
   #closing: Promise<void> | undefined;
 
   /** Connects to nothing. @throws {OptionError} for what is no `Leases`, and for a bad option. */
   constructor(leases: Leases, options: ElectionsOptions = {}) {
-    this.#leases = requireInstance('leases', leases, Leases);
+    this.leases = requireInstance('leases', leases, Leases);
     const { evidence = true } = requireKnown('options', options, { evidence: true });
     if (typeof evidence !== 'boolean')
       throw new OptionError('evidence', evidence, 'is neither true nor false', 'use one of them');
@@ -64,6 +66,13 @@ export class Elections implements AsyncDisposable {
     throw new OptionError('options', options, `come too late for "${name}"`, remedy);
   }
 
+  /** Calls `listener` at once with each election that was made here, and later with each that will be. */
+  onElection(listener: (election: Election) => void): Unsubscribe {
+    const told = isolated(listener);
+    for (const election of this.#elections.values()) told(election);
+    return this.#made.on('election', told);
+  }
+
   /**
    * Ends every `lead`, campaign and observation, as their signals would, gives back what is held, and leaves the
    * candidates. A `lead` whose work does not stop rejects for itself. Never rejects; safe to call twice.
@@ -84,11 +93,12 @@ export class Elections implements AsyncDisposable {
   }
 
   #create(name: string, options: ElectionOptions = {}): Election {
-    const { timing, coordinator } = this.#leases;
+    const { timing, coordinator } = this.leases;
     const resolved = resolveElectionOptions(name, options, timing, coordinator.promises);
-    const election = new Election(this.#leases, resolved);
+    const election = new Election(this.leases, resolved);
     this.#elections.set(name, election);
     this.#evidence?.follow(election);
+    this.#made.emit('election', election);
     return election;
   }
 }

@@ -22,6 +22,8 @@ export interface RenewalReport {
    * deadline had passed. At best `giveUpAfterMs - renewEveryMs - roundTripMs`.
    */
   readonly shortestRemainingMs: number;
+  /** For how long that lease is kept without a renewal: {@link ResolvedTiming.giveUpAfterMs}. */
+  readonly giveUpAfterMs: number;
   /** How much later than it was due the attempt began: for so long the event loop of the renewing thread stood still. */
   readonly lateMs: number;
 }
@@ -136,13 +138,13 @@ export class Renewer<Member extends Renewable> {
   async #attemptFor(due: readonly Member[], lateMs: number): Promise<void> {
     const limitMs = attemptLimitMs(due);
     const sentAt = this.#runtime.now();
-    const remainingMs = shortestRemainingMs(due, sentAt);
+    const nearest = nearestDeadline(due, sentAt);
     const error = await this.#renew(due, sentAt, limitMs);
     this.#afterAttempt(error, limitMs);
     const roundTripMs = elapsedMs(sentAt, this.#runtime.now());
-    const leftMs = Math.max(0, remainingMs - roundTripMs);
-    const report = { leaseCount: due.length, roundTripMs, error, shortestRemainingMs: leftMs };
-    this.#onAttempt({ ...report, lateMs });
+    const shortestRemainingMs = Math.max(0, nearest.shortestRemainingMs - roundTripMs);
+    const report = { leaseCount: due.length, roundTripMs, error, lateMs };
+    this.#onAttempt({ ...report, ...nearest, shortestRemainingMs });
   }
 
   /** Resolves with the error if the store gave no answer, or too few. */
@@ -201,10 +203,23 @@ function attemptLimitMs(leases: readonly Renewable[]): number {
   return Math.max(1, Math.min(timeoutMs, longestMs));
 }
 
-/** Until the first of them would be given up; below 0 after that. How long it may be held at all does not matter. */
-export function shortestRemainingMs(leases: readonly Renewable[], now: Instant): number {
-  const left = leases.map(({ anchor, timing }) => timing.giveUpAfterMs - elapsedMs(anchor, now));
-  return Math.min(...left);
+/**
+ * Until the first of them would be given up (below 0 after that), and for how long that one is kept. How long it may be held
+ * at all does not matter.
+ */
+export function nearestDeadline(
+  leases: readonly Renewable[],
+  now: Instant,
+): Pick<RenewalReport, 'shortestRemainingMs' | 'giveUpAfterMs'> {
+  let shortestRemainingMs = Number.POSITIVE_INFINITY;
+  let giveUpAfterMs = 0;
+  for (const { anchor, timing } of leases) {
+    const leftMs = timing.giveUpAfterMs - elapsedMs(anchor, now);
+    if (leftMs >= shortestRemainingMs) continue;
+    shortestRemainingMs = leftMs;
+    giveUpAfterMs = timing.giveUpAfterMs;
+  }
+  return { shortestRemainingMs, giveUpAfterMs };
 }
 
 function dueAtMs({ anchor, timing }: Renewable): number {

@@ -42,6 +42,15 @@ export class ShardWorker implements AsyncDisposable {
     return this.#emitter;
   }
 
+  /** The name that its fleet shares. */
+  get group(): string {
+    return this.#options.group;
+  }
+
+  get shardCount(): number {
+    return this.#options.shardCount;
+  }
+
   /** The id of this member: that of its `leases`. */
   get id(): string {
     return this.#options.leases.holder.id;

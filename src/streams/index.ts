@@ -23,6 +23,7 @@ export {
   type Backlog,
   type PublishOptions,
   Topic,
+  type TopicEvents,
   type TopicOptions,
 } from './topic.js';
 export * from './worker/index.js';

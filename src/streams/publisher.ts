@@ -21,6 +21,8 @@ export interface PublisherOptions {
   readonly agree: () => Promise<void>;
   readonly route: (key: string) => number;
   readonly refreshRoutes: () => Promise<void>;
+  /** The store has answered a request. */
+  readonly answered: (results: readonly PublishResult[]) => void;
 }
 
 /** Two requests under way: one is built while the other travels. More would only make them smaller. */
@@ -121,6 +123,7 @@ export class Publisher {
       const results = await store.publish(requests, { timeoutMs });
       for (const [index, shipment] of batch.entries()) this.#settle(shipment, results[index]);
       this.#backoff.reset();
+      this.#options.answered(results);
       return true;
     } catch (error) {
       if (error instanceof OptionError && batch.length > 1) return this.#sendSingly(batch);

@@ -1,9 +1,10 @@
 import { requireArray, requireMethods, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
 import { defaultShardCount, type Pins, shardOf, validateShardCount } from '../shards/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
-import type { ShardBacklog, StreamStore } from './contract.js';
+import type { PublishResult, ShardBacklog, StreamStore } from './contract.js';
 import type { Receipt } from './lanes.js';
 import { encodeMessage, type OutgoingMessage } from './outgoing.js';
 import { Publisher } from './publisher.js';
@@ -42,6 +43,14 @@ export interface Backlog {
   readonly shards: readonly ShardBacklog[];
 }
 
+export interface TopicEvents {
+  /**
+   * The store has answered a request of publishes: so many messages were appended, and so many were there already, by their id
+   * or their `seq`. One event per request, not per message.
+   */
+  published: { readonly appendedCount: number; readonly duplicateCount: number };
+}
+
 /**
  * Where messages are published: keeps the order of each key.
  *
@@ -59,6 +68,7 @@ export class Topic {
   readonly attemptTimeoutMs: number;
   readonly #largestPayloadBytes: number;
   readonly #publisher: Publisher;
+  readonly #emitter = new Emitter<TopicEvents>();
 
   /** @throws {OptionError} for what is no stream store, a bad count, duration or limit, or pins of another shard count. */
   constructor(store: StreamStore, options: TopicOptions = {}) {
@@ -83,7 +93,12 @@ export class Topic {
       agree: () => this.agree(),
       route: (key) => this.shardOf(key),
       refreshRoutes: async () => void (await this.pins?.refresh()),
+      answered: (results) => this.#tellPublished(results),
     });
+  }
+
+  get events(): EventSource<TopicEvents> {
+    return this.#emitter;
   }
 
   /** Where messages of this key are appended now, as far as this process knows: by its pin, else by its hash. */
@@ -140,6 +155,16 @@ export class Topic {
     const problem = `differs from that of the topic in its store (${result.shardCount})`;
     const remedy = 'use one shard count wherever the topic is published or handled';
     throw new OptionError('shardCount', this.shardCount, problem, remedy);
+  }
+
+  #tellPublished(results: readonly PublishResult[]): void {
+    if (this.#emitter.listenerCount('published') === 0) return;
+    const countOf = (outcome: PublishResult['outcome']) =>
+      results.filter((result) => result.outcome === outcome).length;
+    const appendedCount = countOf('appended');
+    const duplicateCount = countOf('duplicate');
+    if (appendedCount + duplicateCount > 0)
+      this.#emitter.emit('published', { appendedCount, duplicateCount });
   }
 
   #timeoutOf(options: PublishOptions): number {

@@ -12,7 +12,7 @@ import {
 import { Pins, shardOf } from '../../src/shards/index.js';
 import type { PublishRequest } from '../../src/streams/contract.js';
 import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
-import { Topic, type TopicOptions } from '../../src/streams/topic.js';
+import { Topic, type TopicEvents, type TopicOptions } from '../../src/streams/topic.js';
 import { World } from './worker/fixture.js';
 import type { TestProcess } from './worker/process.js';
 
@@ -406,5 +406,23 @@ describe('the backlog', () => {
     expect(backlog.oldestAgeMs).toBe(5_000);
     expect(backlog.shards.map(({ shard }) => shard)).toEqual([0, 1, 2, 3]);
     expect(backlog.shards.reduce((sum, { count }) => sum + count, 0)).toBe(10);
+  });
+});
+
+describe('the events of a topic', () => {
+  it('tell for each request how many messages were appended, and how many were there already', async () => {
+    const { world, topic } = setUp();
+    const { runtime } = world;
+    const told: TopicEvents['published'][] = [];
+    const stop = topic.events.on('published', (event) => told.push(event));
+    const messages = all(3).map((index) => ({ key: `k${index}`, id: 'a', payload: index }));
+    await runtime.advanceUntil(topic.publishMany(messages));
+    await runtime.advanceUntil(topic.publishMany([...messages, { key: 'k', id: 'a', payload: 3 }]));
+    stop();
+    await runtime.advanceUntil(topic.publish({ key: 'k', id: 'b', payload: 4 }));
+    expect(told).toEqual([
+      { appendedCount: 3, duplicateCount: 0 },
+      { appendedCount: 1, duplicateCount: 3 },
+    ]);
   });
 });

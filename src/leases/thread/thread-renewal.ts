@@ -4,7 +4,7 @@ import type { Lease } from '../lease.js';
 import { encodeLife, type LedLife } from '../led-life.js';
 import type { ResolvedTiming } from '../options.js';
 import type { Renewal } from '../renewal.js';
-import { type RenewalReport, shortestRemainingMs } from '../renewer.js';
+import { nearestDeadline, type RenewalReport } from '../renewer.js';
 import { endProcess } from './end-process.js';
 import { FollowedLease } from './followed-lease.js';
 import { Heartbeat } from './heartbeat.js';
@@ -148,8 +148,9 @@ export class ThreadRenewal implements Renewal<Lease> {
     this.#hearAll();
     const leaseCount = leases.length;
     if (leaseCount === 0) return;
-    const leftMs = Math.max(0, shortestRemainingMs(leases, now));
-    const report = { leaseCount, roundTripMs: 0, lateMs: 0, shortestRemainingMs: leftMs };
-    this.#options.onAttempt({ ...report, error });
+    const nearest = nearestDeadline(leases, now);
+    const shortestRemainingMs = Math.max(0, nearest.shortestRemainingMs);
+    const report = { leaseCount, roundTripMs: 0, lateMs: 0, error };
+    this.#options.onAttempt({ ...report, ...nearest, shortestRemainingMs });
   }
 }

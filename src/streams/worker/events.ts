@@ -19,6 +19,15 @@ export interface PumpEvents {
     readonly retryInMs: number;
   };
   /**
+   * A handler has ended, one way or the other, after `durationMs` (monotonic): for each attempt at each message, so listen to
+   * it for measuring alone. Nothing is measured while nobody does.
+   */
+  handlerEnded: {
+    readonly shard: number;
+    readonly outcome: 'handled' | 'failed';
+    readonly durationMs: number;
+  };
+  /**
    * A shard has had a message at its head for `stuckMs` and finished none: an alarm. Repeated every time that another
    * `stalledAfterMs` have passed.
    */
@@ -56,5 +65,6 @@ export interface PumpEvents {
 
 /** Where the parts of a worker report to. */
 export interface PumpEventSink {
+  listenerCount(name: keyof PumpEvents): number;
   emit<Name extends keyof PumpEvents>(name: Name, event: PumpEvents[Name]): void;
 }

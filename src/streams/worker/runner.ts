@@ -1,3 +1,4 @@
+import { traced, traces } from '../../events/index.js';
 import type { Lease } from '../../leases/index.js';
 import type { OwnedShard } from '../../shards/index.js';
 import { Backoff, type BackoffOptions, type Runtime, type Timer } from '../../time/index.js';
@@ -189,19 +190,46 @@ export class ShardRunner {
       this.#current ??= this.intake.take();
       const message = this.#current;
       if (state !== 'held' || message === undefined) break;
+      const begunAtMs = this.#begunAtMs();
       try {
         this.#isHandling = true;
-        await handler(deliver(message, this.shard, this.#attempt), this.#context);
+        if (traces.message.hasSubscribers) await this.#handleTraced(handler, message);
+        else await handler(deliver(message, this.shard, this.#attempt), this.#context);
         this.#isHandling = false;
+        this.#measured(begunAtMs, 'handled');
         this.#finished(message);
       } catch (error) {
         this.#isHandling = false;
+        this.#measured(begunAtMs, 'failed');
         await this.#failed(message, error);
       }
     }
     this.#isLooping = false;
     this.#current = undefined;
     this.settle();
+  }
+
+  #handleTraced(handler: MessageHandler, message: StoredMessage): Promise<unknown> {
+    const { key, seq, id, appendedAtMs } = message;
+    const attempt = this.#attempt;
+    const { shard, lease } = this;
+    const context = { shard, term: lease.term, key, seq, id, attempt, appendedAtMs };
+    return traced(traces.message, context, async () =>
+      handler(deliver(message, shard, attempt), this.#context),
+    );
+  }
+
+  /** `undefined` unless somebody wants to know how long handlers take. */
+  #begunAtMs(): number | undefined {
+    const { events, runtime } = this.#environment;
+    return events.listenerCount('handlerEnded') === 0 ? undefined : runtime.now().monotonicMs;
+  }
+
+  #measured(begunAtMs: number | undefined, outcome: 'handled' | 'failed'): void {
+    if (begunAtMs === undefined) return;
+    const { events, runtime } = this.#environment;
+    const durationMs = runtime.now().monotonicMs - begunAtMs;
+    events.emit('handlerEnded', { shard: this.shard, outcome, durationMs });
   }
 
   #mayBegin(): boolean {

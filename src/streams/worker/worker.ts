@@ -5,6 +5,7 @@ import {
   type FailedStep,
   type OwnedShard,
   ShardWorker,
+  type ShardWorkerEvents,
   type ShardWorkerOptions,
 } from '../../shards/index.js';
 import type { Topic } from '../topic.js';
@@ -78,6 +79,16 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
 
   get events(): EventSource<StreamWorkerEvents> {
     return this.#emitter;
+  }
+
+  /** What owning shards tells beside that: takeovers, plans, the state of this member. */
+  get shardEvents(): EventSource<ShardWorkerEvents> {
+    return this.#shards.events;
+  }
+
+  /** The name that its fleet shares. */
+  get group(): string {
+    return this.#shards.group;
   }
 
   /** What this worker is doing in each of its shards. */

@@ -32,6 +32,7 @@ export class TestWorker {
       store,
       handler,
       events: {
+        listenerCount: () => 0,
         emit: (name, event) => {
           this.events.push({ name, event });
         },

@@ -1,0 +1,5 @@
+export {
+  type PrometheusMetrics,
+  type PrometheusMetricsOptions,
+  prometheusMetrics,
+} from './prometheus.js';

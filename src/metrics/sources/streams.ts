@@ -1,0 +1,149 @@
+import type { EventSource, Unsubscribe } from '../../events/index.js';
+import type { ShardWorker, ShardWorkerEvents } from '../../shards/index.js';
+import type { Backlog, StreamWorker, Topic } from '../../streams/index.js';
+import { SharedAnswer } from '../answer.js';
+import { errorKind } from '../error-kind.js';
+import { all, type Site } from '../site.js';
+
+/** What stands for all shards where there are too many to have a series each. */
+export const allShards = 'all';
+
+/** A worker with its topic, and the leases it owns its shards by. */
+export function observeStreamWorker(
+  site: Site,
+  worker: StreamWorker<never>,
+  name: string | undefined,
+): Unsubscribe {
+  const { topic, leases, events } = worker;
+  const group = site.names.of('group', name ?? worker.group);
+  const owned = () => worker.shards;
+  return all(
+    site.observe(leases, undefined),
+    site.observe(topic, name ?? worker.group),
+    observeOwnership(site, { group, events: worker.shardEvents, owned, count: topic.shardCount }),
+    observeHandling(site, worker, group),
+    observeTrouble(site, events, group),
+  );
+}
+
+export function observeShardWorker(
+  site: Site,
+  worker: ShardWorker,
+  name: string | undefined,
+): Unsubscribe {
+  const group = site.names.of('group', name ?? worker.group);
+  const { events, shardCount: count } = worker;
+  return observeOwnership(site, { group, events, owned: () => worker.owned, count });
+}
+
+interface OwnershipSource {
+  readonly group: string;
+  readonly events: EventSource<ShardWorkerEvents>;
+  readonly owned: () => readonly { readonly shard: number; readonly term: number }[];
+  /** Of the whole group. */
+  readonly count: number;
+}
+
+function observeOwnership(
+  site: Site,
+  { group, events, owned, count }: OwnershipSource,
+): Unsubscribe {
+  const { instruments } = site;
+  const moved = (how: string, by = 1) => instruments.moves.add({ group, how }, by);
+  for (const how of ['claimed', 'taken-over', 'handed-off', 'released']) moved(how, 0);
+  let memberCount: number | undefined;
+  return all(
+    events.on('claimed', ({ shards }) => moved('claimed', shards.length)),
+    events.on('takenOver', ({ gapMs }) => {
+      moved('taken-over');
+      instruments.takeoverGap.record({ group }, gapMs / 1000);
+    }),
+    events.on('handedOff', () => moved('handed-off')),
+    events.on('released', () => moved('released')),
+    events.on('lost', ({ reason }) => instruments.shardsLost.add({ group, reason })),
+    events.on('termHealed', () => instruments.healed.add({ what: 'shard' })),
+    events.on('planned', ({ members }) => {
+      memberCount = members.length;
+    }),
+    events.on('error', ({ error, during }) =>
+      instruments.storeErrors.add({ operation: during, kind: errorKind(error) }),
+    ),
+    site.onCollect({
+      tell: () => {
+        const shards = owned();
+        instruments.shardsOwned.tell({ group }, shards.length);
+        if (memberCount !== undefined) instruments.members.tell({ group }, memberCount);
+        if (count > site.shardSeriesLimit) return;
+        for (const { shard, term } of shards)
+          instruments.shardTerm.tell({ group, shard: String(shard) }, term);
+      },
+    }),
+  );
+}
+
+function observeHandling(site: Site, worker: StreamWorker<never>, group: string): Unsubscribe {
+  const { handling, handled, inFlight } = site.instruments;
+  // Once per message: the series are looked up here, and not each time.
+  const recorders = {
+    handled: handling.of({ group, outcome: 'handled' }),
+    failed: handling.of({ group, outcome: 'failed' }),
+  };
+  handled.expect({ group });
+  return all(
+    worker.events.on('handlerEnded', ({ outcome, durationMs }) =>
+      recorders[outcome].record(durationMs / 1000),
+    ),
+    worker.events.on('handled', ({ messageCount }) => handled.add({ group }, messageCount)),
+    site.onCollect({
+      tell: () => {
+        const running = worker.shards.filter(({ current }) => current !== undefined);
+        inFlight.tell({ group }, running.length);
+      },
+    }),
+  );
+}
+
+function observeTrouble(site: Site, events: StreamWorker['events'], group: string): Unsubscribe {
+  const { stalls, corruptLogs, logResets, abandoned, storeErrors } = site.instruments;
+  for (const counter of [stalls, corruptLogs, logResets, abandoned]) counter.expect({ group });
+  return all(
+    events.on('shardStalled', () => stalls.add({ group })),
+    events.on('logCorrupt', () => corruptLogs.add({ group })),
+    events.on('logReset', () => logResets.add({ group })),
+    events.on('handlerAbandoned', () => abandoned.add({ group })),
+    events.on('storeFailed', ({ operation, error }) =>
+      storeErrors.add({ operation, kind: errorKind(error) }),
+    ),
+  );
+}
+
+/** @param name of the group that handles it. */
+export function observeTopic(site: Site, topic: Topic, name: string): Unsubscribe {
+  const { instruments } = site;
+  const group = site.names.of('group', name);
+  const backlog = new SharedAnswer<Backlog>(site, topic.runtime, () => topic.backlog());
+  instruments.published.expect({ group });
+  instruments.publishedAgain.expect({ group });
+  return all(
+    topic.events.on('published', ({ appendedCount, duplicateCount }) => {
+      instruments.published.add({ group }, appendedCount);
+      instruments.publishedAgain.add({ group }, duplicateCount);
+    }),
+    site.onCollect({
+      prepare: () => backlog.refresh(),
+      tell: () => {
+        if (backlog.value === undefined) return;
+        const { shards } = backlog.value;
+        const tell = (shard: string, count: number, oldestAgeMs: number | undefined) => {
+          instruments.backlog.tell({ group, shard }, count);
+          instruments.oldest.tell({ group, shard }, (oldestAgeMs ?? 0) / 1000);
+        };
+        if (shards.length > site.shardSeriesLimit)
+          tell(allShards, backlog.value.count, backlog.value.oldestAgeMs);
+        else
+          for (const { shard, count, oldestAgeMs } of shards)
+            tell(String(shard), count, oldestAgeMs);
+      },
+    }),
+  );
+}
