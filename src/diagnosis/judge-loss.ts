@@ -5,12 +5,12 @@ import { count, sayMs } from './say.js';
 import type { Verdict } from './verdict.js';
 
 /*
- * What a holder saw when it lost its lease, most telling first: what the machine did to the process explains whatever
- * failed meanwhile, since a process that stands still hears no answer.
+ * What a holder saw when it lost its lease, most telling first. What the store said is certain. That it said nothing is
+ * not: a process that stands still, or waits for a processor, hears no answer either, so that comes before the network.
  */
 
 /** A thread that could run for less of the time than this, and waited for more than that, was starved. */
-const starvedRanShare = 0.2;
+const starvedRanShare = 0.1;
 const starvedWaitedShare = 0.4;
 /** Round trips of this share of the time an attempt has leave no room for a slow one. */
 const tightShare = 0.2;
@@ -21,9 +21,11 @@ export function judgeLoss(loss: LossEvidence, ending: Ending): Verdict {
   return (
     judgeDecision(loss) ??
     judgeClock(loss, ending) ??
-    judgeMachine(loss) ??
     judgeRecord(loss) ??
-    judgeStore(loss)
+    judgeStoreWords(loss) ??
+    judgeMachine(loss) ??
+    judgeRoundTrips(loss) ??
+    silence(loss)
   );
 }
 
@@ -55,9 +57,10 @@ function judgeMachine(loss: LossEvidence): Verdict | undefined {
   const most = giveUpAfterMs - renewEveryMs;
   if (suspendedMs >= most / 2)
     return verdict('process-paused', `the machine was suspended for ${sayMs(suspendedMs)}`);
-  const starved = isStarved(all) ? all : isStarved(longestStall) ? longestStall : undefined;
-  if (starved !== undefined && starved.forMs >= most / 2) return starvedBy(starved);
-  if (longestStall.forMs >= most / 2) return stalled(longestStall);
+  if (explains(longestStall.forMs, most, loss.missedCount)) {
+    const starved = isStarved(all) ? all : longestStall;
+    return isStarved(starved) ? starvedBy(starved) : stalled(longestStall);
+  }
   if (reason !== 'expired' && reason !== 'stalled') return undefined;
   return verdict(
     'process-paused',
@@ -65,9 +68,14 @@ function judgeMachine(loss: LossEvidence): Verdict | undefined {
   );
 }
 
+/** A stall as long as all renewals had is enough by itself; of half of that, only if not much else went wrong. */
+function explains(stallMs: number, mostMs: number, missedCount: number): boolean {
+  return stallMs >= mostMs || (stallMs >= mostMs / 2 && missedCount <= 1);
+}
+
 function isStarved({ forMs, ranMs = 0, waitedMs = 0, throttledMs = 0 }: ThreadTime): boolean {
-  const waited = Math.max(waitedMs, throttledMs);
-  return waited >= forMs * starvedWaitedShare && ranMs < forMs * starvedRanShare;
+  const mostMs = forMs * starvedWaitedShare;
+  return throttledMs >= mostMs || (waitedMs >= mostMs && ranMs < forMs * starvedRanShare);
 }
 
 function starvedBy({ forMs, ranMs = 0, waitedMs = 0, throttledMs = 0 }: ThreadTime): Verdict {
@@ -99,8 +107,11 @@ function judgeRecord(loss: LossEvidence): Verdict | undefined {
   if (!isGone(loss) || sinceRenewedMs >= ttlMs) return undefined;
   const gone = `its record was ${reason === 'vanished' ? 'gone' : "somebody else's"} ${sayMs(sinceRenewedMs)} after a renewal`;
   const isAnotherServer = errors.replica !== undefined;
+  // A request without an answer gives its connection up by itself: then its loss tells nothing.
   const broke =
-    connectionLostCount > 0 || errors.refused !== undefined || errors.reset !== undefined;
+    errors.refused !== undefined ||
+    errors.reset !== undefined ||
+    (connectionLostCount > 0 && errors.timeout === undefined);
   if (isAnotherServer || (broke && isReplicated(store)))
     return verdict('failover', `${gone}, when another server had taken over without it`);
   if (broke || errors.loading !== undefined)
@@ -111,23 +122,28 @@ function judgeRecord(loss: LossEvidence): Verdict | undefined {
   return verdict('record-removed', `${gone}, and the connection had not broken`);
 }
 
-function judgeStore(loss: LossEvidence): Verdict {
-  const { errors, store, sinceRenewedMs, connectionLostCount } = loss;
+/** One odd answer among many is not why; the same one again is. */
+const tellingCount = 2;
+
+function judgeStoreWords(loss: LossEvidence): Verdict | undefined {
+  const { errors, store, sinceRenewedMs } = loss;
   const { refused = 0, loading = 0, replica = 0, overloaded = 0, denied = 0, reset = 0 } = errors;
   const forTime = `for ${sayMs(sinceRenewedMs)}`;
-  if (replica > 0 || (isReplicated(store) && refused + reset > 0))
+  const isDown = refused + loading >= tellingCount;
+  if (replica >= tellingCount || (isReplicated(store) && (isDown || reset >= tellingCount)))
     return verdict('failover', `${forTime} no server took renewals (${kinds(loss)})`);
-  if (refused + loading > 0) {
+  if (isDown) {
     const how = loading > 0 ? 'the store was starting' : 'nothing listened at its address';
     return verdict('store-restarted', `${forTime} no renewal succeeded: ${how} (${kinds(loss)})`);
   }
-  if (denied > 0) return verdict('store-denies', `${forTime} it refused renewals (${kinds(loss)})`);
-  if (overloaded > 0)
+  if (denied >= tellingCount)
+    return verdict('store-denies', `${forTime} it refused renewals (${kinds(loss)})`);
+  if (overloaded >= tellingCount)
     return verdict(
       'store-overloaded',
       `${forTime} it had no room or time for renewals (${kinds(loss)})`,
     );
-  return judgeRoundTrips(loss) ?? silence(loss, forTime, reset + connectionLostCount > 0);
+  return undefined;
 }
 
 /** Of round trips that grew until they no longer fitted, or never quite did. */
@@ -147,12 +163,13 @@ function judgeRoundTrips({ renewals, attemptTimeoutMs }: LossEvidence): Verdict 
   return verdict('store-overloaded', `${grew}; 99 % took up to ${sayMs(slowMs)}, and ${limit}`);
 }
 
-function silence(loss: LossEvidence, forTime: string, broke: boolean): Verdict {
-  const { quickMs } = loss.renewals;
+function silence(loss: LossEvidence): Verdict {
+  const { renewals, errors, sinceRenewedMs } = loss;
+  const broke = (errors.reset ?? 0) > 0;
   const what = broke ? 'the connection broke, and no renewal succeeded' : 'no answer came at all';
   return verdict(
     'network',
-    `${forTime} ${what} (${kinds(loss)}), where answers took ${sayMs(quickMs)} before`,
+    `for ${sayMs(sinceRenewedMs)} ${what} (${kinds(loss)}), where answers took ${sayMs(renewals.quickMs)} before`,
   );
 }
 

@@ -21,7 +21,6 @@ const leases = new Leases(coordinator, { id, ttlMs });
 const elections = new Elections(leases);
 const election = elections.election(name, { firstPauseMs: 50, longestPauseMs: 100 });
 const stop = new AbortController();
-let throws = false;
 
 /** @param {string} event @param {object} [more] */
 const tell = (event, more) => process.send?.({ event, ...more });
@@ -37,8 +36,14 @@ leases.events.on('renewal', ({ error, roundTripMs }) =>
 
 /** @param {import('tenure').Lease} _lease @param {import('tenure').LeadContext} context */
 async function work(_lease, { stopping }) {
-  if (throws) throw new TypeError('the work is broken');
   await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
+}
+
+/** In small pieces, between which everything else has its turn. */
+function compute() {
+  const startedMs = process.cpuUsage().user / 1000;
+  while (process.cpuUsage().user / 1000 - startedMs < 5);
+  setImmediate(compute);
 }
 
 process.on(
@@ -48,8 +53,7 @@ process.on(
       const startedMs = performance.now();
       while (performance.now() - startedMs < forMs);
     }
-    if (order === 'throw') throws = true;
-    if (order === 'resign') await election.resign();
+    if (order === 'compute') compute();
     if (order === 'leave') {
       stop.abort();
       await elections.close();
