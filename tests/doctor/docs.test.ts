@@ -5,6 +5,7 @@ import { etcdChecks } from '../../src/doctor/etcd/judge.js';
 import { checksEverywhere } from '../../src/doctor/everywhere.js';
 import { postgresChecks } from '../../src/doctor/postgres/judge.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
+import { sqliteChecks } from '../../src/doctor/sqlite/judge.js';
 
 const page = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
 
@@ -15,6 +16,7 @@ const sections: readonly (readonly [heading: string, checks: readonly AnyCheck[]
   ['Redis', serverChecks],
   ['etcd', etcdChecks],
   ['PostgreSQL', postgresChecks],
+  ['SQLite', sqliteChecks],
 ];
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Examination, Purpose } from '../../doctor/finding.js';
 import { OptionError } from '../../errors/index.js';
 import { realRuntime } from '../../time/index.js';
@@ -5,7 +6,7 @@ import { naming, placesIn } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
 import { call } from '../session.js';
 import type { Setting } from '../settings/index.js';
-import { addressOf, checkUrl, storeKindOf } from '../store-url.js';
+import { addressOf, checkUrl, filePathOf, storeKindOf } from '../store-url.js';
 
 export interface Examined extends Examination {
   /** For people: never with a password. */
@@ -44,6 +45,10 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
       const { examinePostgres } = await import('../../doctor/postgres/index.js');
       const schema = schemaOf(url);
       return await examinePostgres(withSchema(url, undefined), { ...purpose, schema });
+    }
+    case 'sqlite': {
+      const { examineSqlite } = await import('../../doctor/sqlite/index.js');
+      return await examineSqlite(resolve(filePathOf(url, source)), purpose);
     }
     default:
       throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
