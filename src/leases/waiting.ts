@@ -21,6 +21,9 @@ export interface WaitingOptions {
   readonly confirm: (lease: Lease) => Promise<boolean>;
 }
 
+/** Nobody looks at it. Without one, each alarm would cost an exception with its stack. */
+const rung = 'the alarm';
+
 /**
  * Waits for one name: tries, and if it is held stands in the queue until called, or until a refresh of the queue or the
  * clock says that it is free.
@@ -77,7 +80,7 @@ export class Waiting implements QueueListener {
   /** The wait is over as soon as no try is under way, and rejects with `reason`. */
   end(reason: unknown): void {
     this.#ended ??= { reason };
-    this.#alarm.abort();
+    this.#alarm.abort(rung);
   }
 
   called(place: number): void {
@@ -159,7 +162,7 @@ export class Waiting implements QueueListener {
   /** The turn is in `afterMs`, if it is not before. */
   #hasten(afterMs: number): void {
     if (afterMs < this.#turnInMs()) this.#turn = { from: this.#options.runtime.now(), afterMs };
-    this.#alarm.abort();
+    this.#alarm.abort(rung);
   }
 
   /** The name is not free: the turn is when it may be. */
@@ -168,7 +171,7 @@ export class Waiting implements QueueListener {
     if (this.#place === undefined) return;
     const afterMs = turnUncalledMs(current, this.#place, this.#random);
     this.#turn = { from: this.#options.runtime.now(), afterMs };
-    this.#alarm.abort();
+    this.#alarm.abort(rung);
   }
 
   #turnInMs(): number {
