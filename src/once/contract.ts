@@ -40,6 +40,9 @@ export interface OnceStore {
    */
   forget(limit: number, call: CallOptions): Promise<number>;
 
+  /** Creates what the store needs, unless it is there; absent where it needs nothing, or makes it by itself. */
+  migrate?(): Promise<unknown>;
+
   close(): Promise<void>;
 }
 

@@ -140,6 +140,17 @@ export class Once implements EventSource<OnceEvents> {
   }
 
   /**
+   * Creates the tables that the store needs, unless they are there: in PostgreSQL; the others need none, or make them by
+   * themselves. Safe at every start, by many processes at once. `tenure migrate` does the same.
+   *
+   * @throws {StoreMisconfiguredError} if the role may not create them, or a newer tenure has.
+   */
+  async migrate(): Promise<void> {
+    this.#throwIfClosed();
+    await this.store.migrate?.();
+  }
+
+  /**
    * Deletes keys that have expired, a batch of up to `limit` (1 to 1,000) at a time; call it now and then until it answers
    * 0. They count for nothing before that, too. Redis does it by itself.
    *

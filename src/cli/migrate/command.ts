@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import { outputOption } from '../output-option.js';
 import type { Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
+import { parts, partsOf } from './parts.js';
 
 interface MigrateFlags extends Flags {
   readonly schema?: string;
+  readonly only?: string;
   readonly output: 'text' | 'json';
 }
 
@@ -12,9 +14,13 @@ interface MigrateFlags extends Flags {
 export function addMigrate(program: Command, { terminal, run }: Wiring): void {
   const command = program
     .command('migrate')
-    .summary('create or update the tables of leases and jobs in PostgreSQL')
+    .summary('create or update the tables of tenure in PostgreSQL')
     .description(
-      'Creates what leases and scheduled jobs need in a schema of a PostgreSQL database, or brings it to the version of this tenure, each in one transaction. Changes nothing if it is there, so it may run at every start. No other store needs it.',
+      'Creates what leases, scheduled jobs, fences and once-only effects need in a schema of a PostgreSQL database, or brings it to the version of this tenure, each in one transaction. Changes nothing if it is there, so it may run at every start. No other store needs it.',
+    )
+    .option(
+      '--only <parts>',
+      `some of ${parts.join(', ')}, with commas in between (default: all); jobs and once need leases, and make them`,
     )
     .option('--schema <name>', 'the schema (default: that of the URL, else tenure)')
     .addOption(outputOption(['text', 'json']));
@@ -28,6 +34,7 @@ allowed to create; theirs needs no more than to use what is there.
 Examples:
   tenure migrate --url postgres://owner@localhost/app
   tenure migrate --url postgres://owner@localhost/app --schema leases -o json
+  tenure migrate --url postgres://owner@localhost/app --only fence
 
 Exit status: 0 it is there, 69 database unreachable, 78 it cannot be created, or
 a newer tenure has migrated it.
@@ -38,8 +45,9 @@ a newer tenure has migrated it.
     return run('migrate', targets, async () => {
       const { url } = resolveSettings(['url'], flags);
       targets.push(url.value);
+      const only = partsOf(flags.only);
       const { migrate } = await import('./migrate.js');
-      return migrate(url, flags.schema, flags.output, terminal);
+      return migrate(url, { schema: flags.schema, only, format: flags.output }, terminal);
     });
   });
 }

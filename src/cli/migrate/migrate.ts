@@ -1,5 +1,7 @@
 import { type Migration, migratePostgres } from '../../coordinators/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
+import { postgresFence } from '../../fences/postgres/index.js';
+import { postgresOnce } from '../../once/postgres/index.js';
 import { postgresJobs } from '../../schedule/postgres/index.js';
 import { jsonText } from '../display/visible.js';
 import { naming } from '../naming.js';
@@ -8,14 +10,21 @@ import type { Setting } from '../settings/index.js';
 import { sharedForms } from '../store-kinds.js';
 import { addressOf, storeKindOf } from '../store-url.js';
 import type { Terminal } from '../terminal.js';
+import type { MigratedPart } from './parts.js';
 
 const defaultSchema = 'tenure';
 
-/** @param named the schema that a flag names. @throws {OptionError} and the errors of the database. */
+export interface MigrateOrder {
+  /** As a flag names it. */
+  readonly schema: string | undefined;
+  readonly only: readonly MigratedPart[];
+  readonly format: 'text' | 'json';
+}
+
+/** @throws {OptionError} and the errors of the database. */
 export async function migrate(
   { value: url, source }: Setting<string>,
-  named: string | undefined,
-  format: 'text' | 'json',
+  { schema: named, only, format }: MigrateOrder,
   terminal: Terminal,
 ): Promise<boolean> {
   if (storeKindOf(url, source) !== 'postgres') {
@@ -25,28 +34,62 @@ export async function migrate(
   const schema = named ?? schemaOf(url) ?? defaultSchema;
   const places = { url: source, schema: named === undefined ? `${source}: schema` : '--schema' };
   const plainUrl = withSchema(url, undefined);
-  const migration = await naming(places, () => migratePostgres(plainUrl, { schema }));
-  const jobs = await migrateJobs(plainUrl, schema);
+  const done = new Map<MigratedPart, Migration | undefined>();
+  for (const part of only)
+    done.set(part, await naming(places, () => migrations[part](plainUrl, schema)));
   const store = addressOf(withSchema(url, schema === defaultSchema ? undefined : schema));
-  if (format === 'json') terminal.print(jsonText({ store, schema, ...migration, jobs }, 2));
-  else {
-    terminal.print(`schema ${schema}: ${said(migration)}`);
-    terminal.print(`jobs in schema ${schema}: ${said(jobs)}`);
-  }
+  if (format === 'json') terminal.print(jsonText({ store, schema, ...asJson(done) }, 2));
+  else for (const [part, migration] of done) terminal.print(said(part, schema, migration));
   return true;
 }
 
-/** Whoever schedules nothing has three empty tables more, and nobody has to run this again who begins to. */
-async function migrateJobs(url: string, schema: string): Promise<Migration> {
-  const store = postgresJobs(url, { schema });
+/**
+ * Whoever needs only some of it has a few empty tables more, and nobody has to run this again who begins to use the rest.
+ * A fence does not count versions: its tables are there afterwards.
+ */
+const migrations: Readonly<
+  Record<MigratedPart, (url: string, schema: string) => Promise<Migration | undefined>>
+> = {
+  leases: (url, schema) => migratePostgres(url, { schema }),
+  jobs: (url, schema) => closing(postgresJobs(url, { schema }), (store) => store.migrate()),
+  fence: (url, schema) =>
+    closing(postgresFence(url, { schema }), async (fence) => {
+      await fence.migrate();
+      return undefined;
+    }),
+  once: (url, schema) => closing(postgresOnce(url, { schema }), (store) => store.migrate()),
+};
+
+async function closing<Owner extends { close(): Promise<void> }, Answer>(
+  owner: Owner,
+  use: (owner: Owner) => Promise<Answer>,
+): Promise<Answer> {
   try {
-    return await store.migrate();
+    return await use(owner);
   } finally {
-    await store.close();
+    await owner.close();
   }
 }
 
-function said({ from, to }: Migration): string {
+function asJson(done: ReadonlyMap<MigratedPart, Migration | undefined>): object {
+  const { leases, ...others } = Object.fromEntries(
+    [...done].map(([part, migration]) => [part, migration ?? {}]),
+  );
+  return { ...leases, ...others };
+}
+
+const headings: Readonly<Record<MigratedPart, string>> = {
+  leases: '',
+  jobs: 'jobs in ',
+  fence: 'fence in ',
+  once: 'once in ',
+};
+
+function said(part: MigratedPart, schema: string, migration: Migration | undefined): string {
+  return `${headings[part]}schema ${schema}: ${migration === undefined ? 'its tables are there' : saidOf(migration)}`;
+}
+
+function saidOf({ from, to }: Migration): string {
   if (from === to) return `version ${to}, nothing to do`;
   return from === 0 ? `created, version ${to}` : `from version ${from} to ${to}`;
 }

@@ -122,7 +122,8 @@ const readOnly =
   'the server or the session is read-only (read_only, a replica, or a read-only transaction); connect to the primary';
 const denied = 'the account lacks a privilege; grant what docs/fencing/mysql.md lists';
 const notLetIn = 'the server does not let this account in; check user, password and host';
-const missing = 'a table or its database is missing; run migrate(), or correct the name';
+const missing =
+  'a table or its database is missing: call migrate() of what was asked, such as fence.migrate(), or correct the name';
 
 const misconfigurations: Readonly<Record<number, string>> = {
   1044: denied,

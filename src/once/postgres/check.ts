@@ -31,7 +31,7 @@ export function onceServerCheck(schema: string, quotedSchema: string): ServerChe
 
 function notMigrated(schema: string): StoreMisconfiguredError {
   return new StoreMisconfiguredError(
-    `the schema "${schema}" holds no keys: call migrate() of the store, with a role that may create tables and functions.`,
+    `the schema "${schema}" holds no table of keys: call once.migrate() (or migrate() of the store), or run "tenure migrate --url postgres://...${schema === 'tenure' ? '' : `?schema=${schema}`}", with a role that may create tables and functions.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { migratePostgres } from '../../coordinators/postgres/index.js';
+import { type Migration, migratePostgres } from '../../coordinators/postgres/index.js';
 import {
   ask,
   migrationLockKey,
@@ -22,7 +22,7 @@ const timeoutMs = 15_000;
 export async function migrateOnce(
   source: string | PostgresPool,
   { schema, quotedSchema, runtime }: MigrationParts,
-): Promise<void> {
+): Promise<Migration> {
   await migratePostgres(source, { schema, runtime });
   const pool = new PostgresPoolHandle(source, {
     ...{ runtime, timeoutMs, maxConnections: 1 },
@@ -33,7 +33,7 @@ export async function migrateOnce(
   const own = { runtime, timeoutMs: timeoutMs + 1_000, what };
   const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL statement_timeout = ${timeoutMs}`;
   try {
-    await pool.withSession(what, (session) =>
+    return await pool.withSession(what, (session) =>
       runTransaction(session, { begin, ask: own }, async (client) => {
         const asking = { ...own, phase: 'transaction' } as const;
         await ask(client, asking, 'SELECT pg_advisory_xact_lock($1)', [migrationLockKey]);
@@ -42,6 +42,7 @@ export async function migrateOnce(
         const version = rows[0]?.version ?? 0;
         if (version > schemaVersion) throw tooNew(schema, version);
         if (version === 0) await ask(client, asking, createOnce(quotedSchema));
+        return { from: version, to: schemaVersion };
       }),
     );
   } finally {

@@ -1,4 +1,5 @@
 import { type CallOptions, validateName } from '../../coordinators/index.js';
+import type { Migration } from '../../coordinators/postgres/index.js';
 import { placeOf } from '../../coordinators/postgres/place.js';
 import { lateState } from '../../coordinators/postgres/schema/index.js';
 import {
@@ -58,15 +59,15 @@ export interface PostgresOnceOptions {
 export interface PostgresOnce extends OnceStore, EventSource<LineEvents> {
   /**
    * Creates the tables of the leases, the table `once_keys` and its functions, unless they are there. Safe at every start,
-   * by many processes at once.
+   * by many processes at once. Resolves with what it found, and made, of the table of keys. `tenure migrate` does the same.
    *
    * @throws {StoreMisconfiguredError} if the role may not create them, or a newer tenure has.
    */
-  migrate(): Promise<void>;
+  migrate(): Promise<Migration>;
 }
 
 /**
- * Keys in a PostgreSQL database, in the schema of `postgresCoordinator`: {@link PostgresOnce.migrate} creates what it needs.
+ * Keys in a PostgreSQL database, in the schema of `postgresCoordinator`: `tenure migrate` or {@link PostgresOnce.migrate} creates what it needs.
  *
  * Every call is one statement that needs nothing of its session, so a pooler in transaction mode may stand in between. Each
  * change commits durably, whatever `synchronous_commit` the role has. A failover to a standby that is not synchronous may
@@ -140,9 +141,9 @@ class OnceInPostgres implements PostgresOnce {
     return this.#lines.on(name, listener);
   }
 
-  async migrate(): Promise<void> {
+  async migrate(): Promise<Migration> {
     this.#throwIfClosed();
-    await migrateOnce(this.#source, this.#place);
+    return await migrateOnce(this.#source, this.#place);
   }
 
   async begin(request: OnceBeginRequest, call: CallOptions): Promise<OnceBeginResult> {

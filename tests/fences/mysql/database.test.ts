@@ -122,7 +122,9 @@ describe('the database of the MySQL fence', { timeout: 20_000 }, () => {
       for (const attempt of attempts) {
         const error = await attempt().catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(StoreMisconfiguredError);
-        expect(String(error)).toContain('run migrate()');
+        expect(String(error)).toContain(
+          'call migrate() of what was asked, such as fence.migrate()',
+        );
       }
     });
   });

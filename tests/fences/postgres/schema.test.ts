@@ -116,7 +116,7 @@ describe('the schema of the PostgreSQL fence', () => {
       for (const attempt of attempts) {
         const error = await attempt().catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(StoreMisconfiguredError);
-        expect(String(error)).toContain('run migrate()');
+        expect(String(error)).toContain('such as fence.migrate(), or run "tenure migrate --url');
       }
     });
   });
