@@ -10,15 +10,18 @@ interface Granted {
   readonly highest: number;
 }
 
+interface Known {
+  readonly list: Granted[];
+  /** By term. */
+  readonly attempts: Map<number, string>;
+}
+
 /**
  * Terms are unique for each name and in real-time order: whoever asks after another one was answered gets a higher term, also
  * from itself. Only the same attempt, executed again, may get its term again.
  */
 export function termsChecker(): Checker {
-  const byName = new Map<
-    string,
-    { readonly list: Granted[]; readonly attempts: Map<number, string> }
-  >();
+  const byName = new Map<string, Known>();
 
   function check(bench: Bench, { args, outcome, sentAtMs, answeredAtMs }: CallRecord): void {
     if (!('value' in outcome)) return;
@@ -28,7 +31,7 @@ export function termsChecker(): Checker {
       const result = results[index];
       if (result?.outcome !== 'granted') continue;
       const { term } = result;
-      const known = byName.get(name) ?? { list: [], attempts: new Map() };
+      const known: Known = byName.get(name) ?? { list: [], attempts: new Map() };
       byName.set(name, known);
       const highest = Math.max(known.list.at(-1)?.highest ?? 0, term);
       const granted = { term, attempt, answeredAtMs, highest };
