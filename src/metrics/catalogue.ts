@@ -151,6 +151,12 @@ export const catalogue = {
     ['resource'],
   ),
 
+  shards: gauge(
+    'tenure_shards',
+    'Shards that the group divides among its members.',
+    ['group'],
+    'max',
+  ),
   shardsOwned: gauge('tenure_shards_owned', 'Shards that this process owns.', ['group']),
   shardTerm: gauge(
     'tenure_shard_term',

@@ -71,6 +71,7 @@ function observeOwnership(
     site.onCollect({
       tell: () => {
         const shards = owned();
+        instruments.shards.tell({ group }, count);
         instruments.shardsOwned.tell({ group }, shards.length);
         if (memberCount !== undefined) instruments.members.tell({ group }, memberCount);
         if (count > site.shardSeriesLimit) return;
