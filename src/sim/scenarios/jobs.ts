@@ -1,0 +1,85 @@
+import { MemoryStore } from '../../coordinators/memory/index.js';
+import { type RunContext, Schedule } from '../../schedule/index.js';
+import { MemoryJobs, memoryJobs } from '../../schedule/memory/index.js';
+import { sleep } from '../../time/index.js';
+import { JobsChecker } from '../checkers/jobs.js';
+import type { SimHost } from '../host.js';
+import { lastingRuntime } from '../world/lasting-runtime.js';
+import type { App, Scenario, ScenarioStage } from './scenario.js';
+
+const server = 'jobs';
+const job = 'settle';
+const everyMs = 5_000;
+const stepCount = 3;
+
+/**
+ * One job, due every five seconds, whose runs have a few steps: each an effect behind the fence of the resource, recorded
+ * once, with the progress saved after it. The rows of the runs lie on a server of their own, the leases in the store.
+ */
+export const jobs: Scenario = {
+  name: 'jobs',
+  servers: [server],
+  prepare(stage) {
+    const runtime = lastingRuntime(stage.server(server));
+    const state = new MemoryJobs(new MemoryStore({ runtime }));
+    const runs = () => [...(state.jobs.get(job)?.runs.values() ?? [])];
+    const checker = new JobsChecker({ everyMs, stepCount, runs });
+    return {
+      checkers: [checker],
+      boot: (host) => settleOnTime(host, stage, state),
+      quiesce: () => checker.settle(runtime.now().wallMs),
+    };
+  },
+};
+
+function settleOnTime(host: SimHost, { timing }: ScenarioStage, state: MemoryJobs): App {
+  const { runtime, random, coordinator } = host;
+  const rows = memoryJobs(state, { runtime, link: host.linkTo(server) });
+  // What it has of its own is closed with it; the leases are the model's.
+  const store = new Proxy(rows, {
+    get: (target, property) => {
+      if (property === 'coordinator') return coordinator;
+      const value: unknown = Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const fleet = new Schedule(store, {
+    ...timing,
+    ...{ id: host.id, runtime },
+    election: { firstPauseMs: 100, longestPauseMs: 2_000 },
+  });
+  const policy = {
+    misfire: 'all',
+    resumeLimit: 1_000,
+    retry: { limit: 1_000, firstPauseMs: 50 },
+  } as const;
+  fleet.job(job, { cron: '*/5 * * * * *', ...policy }, settle);
+  fleet.events.on('leading', ({ lease }) => host.note('leads', `term ${lease.term}`));
+  fleet.events.on('startFailed', ({ error }) => host.note('start failed', String(error)));
+  fleet.events.on('stopped', ({ error }) => host.note('stopped', String(error)));
+  fleet.start();
+  return {
+    close: async () => {
+      await fleet.close();
+      await rows.close();
+      await coordinator.close();
+      await host.fence.close();
+    },
+  };
+
+  async function settle({ run, lease, progress, stopping }: RunContext): Promise<void> {
+    for (let step = (progress.load<number>() ?? 0) + 1; step <= stepCount; step += 1) {
+      // It does not heed `signal` on purpose: a late write has to be refused, not avoided.
+      await sleep(runtime, random.magnitude(1, 800));
+      if (stopping.aborted) throw new Error('the next one goes on from here');
+      if (random.chance(0.02)) throw new Error('a bad moment');
+      await host.fence.transaction(lease, async (batch) => {
+        if (await host.fence.recordOnce(batch, 'steps', run.id, step, 'done'))
+          batch.set(run.id, { run: run.id, step });
+        else host.witness.cover('a repeated step was recognised');
+      });
+      await progress.save(step);
+    }
+    host.progress('run');
+  }
+}
