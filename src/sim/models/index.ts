@@ -3,6 +3,7 @@ import { eviction } from './eviction.js';
 import { linearizable } from './linearizable.js';
 import { lossyFailover } from './lossy-failover.js';
 import type { CoordinatorModel } from './model.js';
+import { quorum } from './quorum/index.js';
 import { staleLeader } from './stale-leader.js';
 import { wallClock } from './wall-clock.js';
 
@@ -14,4 +15,5 @@ export const models: readonly CoordinatorModel[] = [
   eviction,
   wallClock,
   staleLeader,
+  quorum,
 ];
