@@ -34,6 +34,10 @@ export interface Seat {
 /** Lines that end a term. */
 export const termEnds: ReadonlySet<string> = new Set(['aborted', 'lost', 'resigned']);
 
+/** How a holder exits whose election has ended with an error of the store; a supervisor starts it again. */
+const gaveUp = 3;
+const restartedAfterMs = 300;
+
 const program = join(import.meta.dirname, 'holder.mjs');
 
 /** The processes that want to lead, and who of them does. */
@@ -60,7 +64,7 @@ export class Crew {
   }
 
   start(seat: Seat): void {
-    if (this.#isOver) return;
+    if (this.#isOver || seat.program?.isRunning) return;
     seat.generation += 1;
     seat.isFrozen = false;
     const who = `${seat.id}.${seat.generation}`;
@@ -73,7 +77,8 @@ export class Crew {
     this.#history.note('nemesis', 'started', { holder: who });
     void started.ended.then((how) => {
       this.#history.note('nemesis', 'ended', { holder: who, how });
-      if (how !== 'SIGKILL' && how !== 0 && !this.#isOver)
+      if (how === gaveUp) setTimeout(() => this.start(seat), restartedAfterMs);
+      else if (how !== 'SIGKILL' && how !== 0 && !this.#isOver)
         this.accidents.push(`${who} ended by itself (${how}):\n${started.output.slice(-2_000)}`);
     });
   }

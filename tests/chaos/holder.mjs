@@ -205,4 +205,8 @@ process.on('SIGTERM', async () => {
 
 const stop = new AbortController();
 tell('ready');
-election.lead(work, { signal: stop.signal }).catch((error) => tell('leadFailed', told(error)));
+election.lead(work, { signal: stop.signal }).catch((error) => {
+  // A store that turns the first campaign away ends it for good: whoever watches over this process starts it again.
+  tell('leadFailed', told(error));
+  process.exit(3);
+});

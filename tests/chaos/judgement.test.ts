@@ -7,8 +7,10 @@ function rows(...lines: readonly string[]): Row[] {
   return lines.map((line, index) => {
     const [, key = '', seq, term, holder = ''] = /^(\w+):(\d+) (\d+) (\w+)$/.exec(line) ?? [];
     const position = index + 1;
-    const what = { kind: 'effect', name: 'payments', key, seq: Number(seq), term: Number(term) };
-    return { ...what, position, atMs: position, holder, who: `${holder}.1` } as const;
+    return {
+      ...{ position, atMs: position, kind: 'effect', name: 'payments', key },
+      ...{ seq: Number(seq), term: Number(term), holder, who: `${holder}.1` },
+    };
   });
 }
 

@@ -9,7 +9,7 @@ import { type StoreName, storeNames } from './stage.js';
 import { headlineOf, isGood, verdictOf } from './verdict.js';
 
 const usage = `npm run chaos -- [--store NAME[,NAME]] [--duration 270s] [--seed N] [--without-fence]
-                 [--at-once 4] [--report FILE.md] [--history FOLDER]`;
+                 [--faults KIND,KIND] [--at-once 4] [--report FILE.md] [--history FOLDER]`;
 
 interface Settings {
   readonly stores: readonly StoreName[];
@@ -19,6 +19,7 @@ interface Settings {
   readonly atOnce: number;
   readonly report: string | undefined;
   readonly folder: string;
+  readonly kinds: readonly string[] | undefined;
 }
 
 export async function main(args: readonly string[]): Promise<void> {
@@ -28,13 +29,14 @@ export async function main(args: readonly string[]): Promise<void> {
   const reports: ChaosReport[] = [];
   const failures: string[] = [];
   const playOn = async (store: StoreName): Promise<void> => {
-    const { seed, durationMs, isFenced, folder } = settings;
+    const { seed, durationMs, isFenced, folder, kinds } = settings;
     const historyFile = join(folder, `${store}-${seed}.jsonl`);
     console.error(`${store}, seed ${seed}: history in ${historyFile}`);
     try {
       const report = await runChaos({
         ...{ store, seed, durationMs, isFenced, historyFile },
         postgresUrl: postgres.url,
+        ...(kinds !== undefined && { kinds }),
       });
       reports.push(report);
       console.log(`${verdictOf(report)}\n`);
@@ -70,6 +72,7 @@ function settingsOf(args: readonly string[]): Settings {
       'at-once': { type: 'string', default: '4' },
       report: { type: 'string' },
       history: { type: 'string' },
+      faults: { type: 'string' },
     },
   });
   return {
@@ -79,6 +82,7 @@ function settingsOf(args: readonly string[]): Settings {
     isFenced: !values['without-fence'],
     atOnce: wholeNumber('--at-once', values['at-once']),
     report: values.report,
+    kinds: values.faults?.split(','),
     folder: values.history ?? mkdtempSync(join(tmpdir(), 'tenure-chaos-history-')),
   };
 }

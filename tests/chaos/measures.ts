@@ -73,7 +73,7 @@ export function doubleBeliefsIn(beliefs: readonly Belief[]): DoubleBelief[] {
 
 const trouble = new Set([
   ...['uncertain', 'renewalFailed', 'campaignFailed', 'workFailed', 'failed', 'unknown', 'refused'],
-  ...['aborted', 'lost', 'woke', 'ended', 'termHealed'],
+  ...['aborted', 'lost', 'woke', 'ended', 'leadFailed', 'termHealed'],
 ]);
 
 export function faultsIn(lines: readonly Line[]): Met[] {

@@ -63,7 +63,14 @@ export class Nemesis {
     const disturb = this.#disturbances[kind];
     if (disturb === undefined) throw new Error(`no fault is called "${kind}"`);
     this.#history.note('nemesis', 'faultBegins', { ...facts, step });
-    const end = await disturb(this.#scene, step);
+    let end: () => Promise<void>;
+    try {
+      end = await disturb(this.#scene, step);
+    } catch (error) {
+      // The store is not yet what the fault needs: that is no matter of safety.
+      this.#history.note('nemesis', 'faultFailed', { ...facts, error: String(error) });
+      return async () => {};
+    }
     return async () => {
       await end();
       this.#history.note('nemesis', 'faultEnded', facts);

@@ -7,15 +7,19 @@ export interface Event {
   readonly companion: Step | undefined;
 }
 
+export interface PlanOptions {
+  readonly seed: number;
+  readonly kinds: readonly string[];
+  /** What may come in the middle of another: two things that are done to one server would get in each other's way. */
+  readonly companions: readonly string[];
+  readonly ttlMs: number;
+}
+
 /**
  * Without end: all kinds in an order of their own, and then again in another. What is drawn for one fault does not change what
  * is drawn for the others.
  */
-export function* planOf(
-  seed: number,
-  kinds: readonly string[],
-  ttlMs: number,
-): Generator<Event, never> {
+export function* planOf({ seed, kinds, companions, ttlMs }: PlanOptions): Generator<Event, never> {
   const random = new SeededRandom(seed);
   for (;;) {
     const order = kinds.map((kind) => ({ kind, at: random.next() }));
@@ -23,7 +27,7 @@ export function* planOf(
     for (const { kind } of order) {
       const own = random.fork();
       const step = drawStep(kind, own, ttlMs);
-      const other = own.pick(kinds);
+      const other = own.pick(companions);
       const companion = drawStep(other, own, ttlMs);
       const isAlone = own.chance(0.75) || other === kind;
       yield { step, companion: isAlone ? undefined : companion };

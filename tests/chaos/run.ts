@@ -15,7 +15,7 @@ import { Nemesis } from './nemesis.js';
 import { freezeBetweenStatements, type PlacedFreeze } from './placed.js';
 import { planOf } from './plan.js';
 import { createResource, rowsOf } from './resource.js';
-import type { Stage, StoreName } from './stage.js';
+import { electionName, type Stage, type StoreName } from './stage.js';
 import { openStage } from './stages/index.js';
 
 export interface ChaosOptions {
@@ -56,7 +56,7 @@ export interface ChaosReport {
 
 const seats = ['a', 'b', 'c'] as const;
 const keys = ['k0', 'k1', 'k2', 'k3'] as const;
-const name = 'payments';
+const name = electionName;
 const writeEveryMs = 40;
 
 /** Real processes on a real store, and what a seed has in store for them. The rows of the resource say what came of it. */
@@ -71,9 +71,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const database = await freshPostgresDatabase(options.postgresUrl);
     closers.push(() => database.drop());
     await createResource(database.url, name);
-    const stage = await openStage(options.store);
+    const namespace = `chaos-${randomBytes(6).toString('hex')}`;
+    const stage = await openStage[options.store](namespace);
     closers.push(() => stage.stop());
-    return await play(options, { stage, history, folder, witnessUrl: database.url, closers });
+    const witnessUrl = database.url;
+    return await play(options, { stage, namespace, history, folder, witnessUrl, closers });
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -81,6 +83,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
 interface Rig {
   readonly stage: Stage;
+  readonly namespace: string;
   readonly history: History;
   readonly folder: string;
   readonly witnessUrl: string;
@@ -89,11 +92,10 @@ interface Rig {
 
 async function play(options: ChaosOptions, rig: Rig): Promise<ChaosReport> {
   const { store, seed, durationMs, isFenced = true } = options;
-  const { stage, history, witnessUrl } = rig;
+  const { stage, namespace, history, witnessUrl } = rig;
   const { timing } = stage;
   const { ttlMs } = timing;
   history.note('run', 'begins', { store, seed, durationMs, isFenced, timing });
-  const namespace = `chaos-${randomBytes(6).toString('hex')}`;
   const common = { name, keys, namespace, witnessUrl, timing, isFenced, writeEveryMs };
   const crew = new Crew(history, common);
   rig.closers.push(() => crew.end());
@@ -102,17 +104,25 @@ async function play(options: ChaosOptions, rig: Rig): Promise<ChaosReport> {
     const way = await stage.connect();
     proxies.set(crew.add(id, way.connection, rig.folder), way.proxies);
   }
-  const scene: Scene = { crew, ttlMs, proxiesOf: (seat) => proxies.get(seat) ?? [] };
-  const disturbances = {
+  const scene: Scene = {
+    crew,
+    ttlMs,
+    async elected(withinMs) {
+      return (await history.next(({ event }) => event === 'elected', withinMs)) !== undefined;
+    },
+    proxiesOf: (seat) => proxies.get(seat) ?? [],
+  };
+  const everywhere = {
     ...processFaults,
     ...([...proxies.values()].flat().length > 0 && networkFaults),
-    ...stage.disturbances,
   };
+  const disturbances = { ...everywhere, ...stage.disturbances };
   const nemesis = new Nemesis(history, scene, disturbances);
   const calm = () => stage.calm?.() ?? Promise.resolve(() => {});
   const placed = await freezeBetweenStatements(crew, history, ttlMs, calm);
-  const kinds = options.kinds ?? Object.keys(disturbances);
-  const hasRecovered = await nemesis.play(planOf(seed, kinds, ttlMs), durationMs);
+  const { kinds = Object.keys(disturbances) } = options;
+  const plan = planOf({ seed, kinds, companions: Object.keys(everywhere), ttlMs });
+  const hasRecovered = await nemesis.play(plan, durationMs);
   await crew.leave();
   const rows = await rowsOf(witnessUrl);
   const wrote = history.all('wrote').map(({ key, seq, term = 0 }) => {

@@ -13,6 +13,9 @@ export const storeNames = [
 ] as const;
 export type StoreName = (typeof storeNames)[number];
 
+/** What all holders of a run want. */
+export const electionName = 'payments';
+
 export interface Timing {
   readonly ttlMs: number;
   readonly renewEveryMs: number;

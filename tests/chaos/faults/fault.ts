@@ -6,6 +6,8 @@ import type { Crew, Seat } from '../crew.js';
 export interface Scene {
   readonly crew: Crew;
   readonly ttlMs: number;
+  /** The next time that somebody is elected; `false` if nobody is in time. */
+  elected(withinMs: number): Promise<boolean>;
   proxiesOf(seat: Seat): readonly FaultProxy[];
 }
 

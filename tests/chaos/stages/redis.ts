@@ -1,64 +1,58 @@
-import { FaultProxy } from '../../support/proxy.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startRedis } from '../../support/servers/redis.js';
-import { ask } from '../../support/servers/redis-replication.js';
-import { clockStepMs } from '../faults/processes.js';
+import type { Disturbance } from '../faults/fault.js';
 import type { Stage } from '../stage.js';
+import {
+  dataFaults,
+  password,
+  passwordChanged,
+  serverFaults,
+  user,
+  userArgs,
+} from './redis-server.js';
+import { noSmallDisk, SmallDisk } from './small-disk.js';
 import { timingOf } from './timing.js';
-
-const user = 'holder';
-const password = 'of-the-holders';
+import { Ways } from './ways.js';
 
 /** One Redis that writes every command to its disk. */
 export async function redisStage(): Promise<Stage> {
-  const server = await startRedis({
-    appendonly: 'always',
-    clock: true,
-    args: ['--user', user, 'on', `>${password}`, '~*', '&*', '+@all'],
-  });
-  const proxies: FaultProxy[] = [];
-  const restart = async (keepData: boolean) => {
-    await server.kill();
-    return async () => server.restart({ keepData });
-  };
+  const dir = mkdtempSync(join(tmpdir(), 'tenure-chaos-redis-'));
+  const disk = noSmallDisk === undefined ? SmallDisk.mount(dir, 24) : undefined;
+  const server = await startRedis({ appendonly: 'always', clock: true, dir, args: userArgs });
+  const ways = new Ways();
+  const pick = async () => server;
   return {
     timing: timingOf(2_000),
     async connect() {
-      const proxy = await FaultProxy.start(server.port);
-      proxies.push(proxy);
-      const url = `redis://${user}:${password}@127.0.0.1:${proxy.port}`;
-      return { connection: { url }, proxies: [proxy] };
+      const proxies = await ways.to([server.port]);
+      const url = `redis://${user}:${password}@127.0.0.1:${proxies[0]?.port}`;
+      return { connection: { url }, proxies };
     },
     disturbances: {
-      'server killed': () => restart(true),
-      'server killed, data lost': () => restart(false),
-      async 'server frozen'() {
-        server.freeze();
-        return async () => server.thaw();
-      },
-      async 'server clock'(_, { amount }) {
-        const stepMs = clockStepMs(amount);
-        server.stepClock(stepMs);
-        return async () => server.stepClock(-stepMs);
-      },
-      async 'scripts flushed'() {
-        await ask(server, 'SCRIPT', 'FLUSH');
-        return async () => {};
-      },
-      async 'data flushed'() {
-        await ask(server, 'FLUSHALL');
-        return async () => {};
-      },
-      async 'credentials changed'() {
-        await ask(server, 'ACL', 'SETUSER', user, 'resetpass', '>another');
-        await ask(server, 'CLIENT', 'KILL', 'USER', user);
-        return async () => {
-          await ask(server, 'ACL', 'SETUSER', user, `>${password}`);
-        };
-      },
+      ...serverFaults(pick),
+      ...dataFaults(pick),
+      'password changed': passwordChanged(async () => [server]),
+      ...(disk && { 'disk full': diskFull(disk, () => server.restart({ keepData: true })) }),
     },
+    ...(noSmallDisk !== undefined && { impossible: { 'disk full': noSmallDisk } }),
     async stop() {
-      await Promise.all(proxies.map((proxy) => proxy.stop()));
+      await ways.stop();
       await server.stop();
+      await disk?.unmount();
+      rmSync(dir, { recursive: true });
     },
+  };
+}
+
+/** A server that writes at once to a disk with no room ends, and is started when there is room again. */
+export function diskFull(disk: SmallDisk, restart: () => Promise<void>): Disturbance {
+  return async () => {
+    disk.fill();
+    return async () => {
+      disk.free();
+      await restart();
+    };
   };
 }

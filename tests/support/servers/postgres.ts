@@ -186,8 +186,8 @@ function copyFolder(from: string, to: string): void {
   execFileSync('cp', ['-a', from, to], { env: serverEnvironment() });
 }
 
-/** Stops the server and then its children, so that none of them writes. @returns whom to let go on. */
-function stopAll(pid: number): number[] {
+/** Stops (SIGSTOP) the server and then its children, so that none of them writes. @returns whom to let go on. */
+export function stopAll(pid: number): number[] {
   process.kill(pid, 'SIGSTOP');
   const children = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && parentOf(entry) === pid)

@@ -28,7 +28,7 @@ export function startReplicating(
 
 /** One command on a connection of its own. */
 export async function ask(
-  server: RedisServer,
+  server: Pick<RedisServer, 'host' | 'port'>,
   command: string,
   ...args: string[]
 ): Promise<unknown> {
