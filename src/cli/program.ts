@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addAdvise } from './advise/command.js';
 import { addCompletion } from './completion/command.js';
 import { addDemo } from './demo/command.js';
 import { addDiagnose } from './diagnose/command.js';
@@ -52,6 +53,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   program.commandsGroup('Look:');
   addObservers(program, wiring);
   addDiagnose(program, wiring);
+  addAdvise(program, wiring);
   addDoctor(program, wiring);
   program.commandsGroup('Operate:');
   addOperators(program, wiring);
