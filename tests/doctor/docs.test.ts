@@ -6,6 +6,7 @@ import { checksEverywhere } from '../../src/doctor/everywhere.js';
 import { postgresChecks } from '../../src/doctor/postgres/judge.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
 import { sqliteChecks } from '../../src/doctor/sqlite/judge.js';
+import { zookeeperChecks } from '../../src/doctor/zookeeper/judge.js';
 
 const page = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
 
@@ -16,6 +17,7 @@ const sections: readonly (readonly [heading: string, checks: readonly AnyCheck[]
   ['Redis', serverChecks],
   ['etcd', etcdChecks],
   ['PostgreSQL', postgresChecks],
+  ['ZooKeeper', zookeeperChecks],
   ['SQLite', sqliteChecks],
 ];
 

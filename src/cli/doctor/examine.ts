@@ -50,6 +50,10 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
       const { examineSqlite } = await import('../../doctor/sqlite/index.js');
       return await examineSqlite(resolve(filePathOf(url, source)), purpose);
     }
+    case 'zookeeper': {
+      const { examineZooKeeper } = await import('../../doctor/zookeeper/index.js');
+      return await examineZooKeeper(url, purpose);
+    }
     default:
       throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
   }
