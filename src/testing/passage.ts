@@ -14,10 +14,6 @@ export class Passage {
   #stops: Stop[] = [];
   #kept: (() => void)[] = [];
 
-  get isPaused(): boolean {
-    return this.#isPaused;
-  }
-
   pause(): void {
     this.#isPaused = true;
   }
@@ -27,7 +23,7 @@ export class Passage {
     this.#isPaused = false;
     const kept = this.#kept;
     this.#kept = [];
-    for (const act of kept) this.pass(act);
+    for (const act of kept) act();
   }
 
   /** Pauses when the next call of this operation is about to leave; calls `stopped` and resolves then. */
@@ -45,13 +41,16 @@ export class Passage {
 
   /** A call of this operation is about to leave. */
   leave(operation: string, act: () => void): void {
-    const stop = this.#stops.find((one) => one.operation === operation);
-    if (stop !== undefined && !this.#isPaused) {
+    const stop = this.#isPaused
+      ? undefined
+      : this.#stops.find((one) => one.operation === operation);
+    if (stop !== undefined) {
       this.#stops = this.#stops.filter((one) => one !== stop);
       this.#isPaused = true;
       stop.stopped();
     }
-    this.pass(act);
+    if (this.#isPaused) this.#kept.push(() => this.leave(operation, act));
+    else act();
   }
 
   /** The link, as this process has it. */
@@ -71,7 +70,7 @@ export class Passage {
 
   /** Something happens to the process as soon as it is not paused. */
   pass(act: () => void): void {
-    if (this.#isPaused) this.#kept.push(act);
+    if (this.#isPaused) this.#kept.push(() => this.pass(act));
     else act();
   }
 }

@@ -58,6 +58,10 @@ export class ProcessRuntime implements Runtime {
     return this.#pending.size;
   }
 
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   pause(): void {
     this.#isPaused = true;
   }

@@ -38,7 +38,7 @@ export class TestProcess {
   }
 
   get isPaused(): boolean {
-    return this.#passage.isPaused;
+    return this.runtime.isPaused;
   }
 
   /** Stops it, as SIGSTOP does: clocks go on, no timer fires, nothing is sent and no answer is heard. */
@@ -55,10 +55,13 @@ export class TestProcess {
     await this.#passage.pauseAt(operation, () => this.runtime.pause());
   }
 
-  /** It goes on, as Node does: the timers that came due fire first, and then it sends and hears what had waited. */
+  /**
+   * It goes on, as Node does: the timers that came due fire first, now, and all that follows from them; in the next turn of
+   * the event loop it sends and hears what had waited.
+   */
   resume(): void {
     this.runtime.resume();
-    this.#passage.resume();
+    this.runtime.nextTurn(() => this.#passage.resume());
   }
 
   /**

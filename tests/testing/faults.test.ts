@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { Holder } from '../../src/coordinators/index.js';
 import { OutcomeUnknownError, UnreachableError } from '../../src/errors/index.js';
 import { type Lease, Leases } from '../../src/leases/index.js';
-import { memoryFence } from '../../src/memory.js';
-import { TestFleet, type TestProcess } from '../../src/testing.js';
+import { MemoryStore, memoryCoordinator, memoryFence } from '../../src/memory.js';
+import { FaultyCoordinator, TestFleet, type TestProcess } from '../../src/testing.js';
 
 const name = 'payments';
 const ttlMs = 6_000;
@@ -69,6 +70,28 @@ describe('a lease in a test', () => {
     await expect(fence.claim(lease)).rejects.toThrow(/term/);
     // The thief does not renew.
     expect((await fleet.until(waiting))?.term).toBeGreaterThan(thief.term);
+  });
+
+  it('is stolen although somebody else asks for it in the same moment', async () => {
+    const store = new MemoryStore();
+    const rival = memoryCoordinator(store);
+    const requests = ['ann', 'bob'].map((id) => ({
+      name,
+      holder: new Holder(id, '1'.repeat(32)),
+      attempt: '2'.repeat(32),
+      ttlMs,
+    }));
+    const overtaken = memoryCoordinator(store);
+    const acquire = overtaken.acquire.bind(overtaken);
+    const faulty = new FaultyCoordinator(overtaken);
+    await faulty.acquire(requests.slice(0, 1), call);
+    overtaken.acquire = async (asked, options) => {
+      await rival.acquire(requests.slice(1), call);
+      return acquire(asked, options);
+    };
+    expect((await faulty.steal(name)).holder.id).toBe('thief');
+    await faulty.close();
+    await rival.close();
   });
 
   it('is stolen where nobody has it, but not from an operator', async () => {

@@ -28,14 +28,20 @@ describe('a process that is paused', () => {
     const ann = fleet.process('ann');
     const order: string[] = [];
     ann.runtime.setTimer(300, () => order.push('second timer'));
-    ann.runtime.setTimer(200, () => order.push('first timer'));
+    const first = async () => {
+      order.push('first timer');
+      for (let step = 0; step < 10; step++) await undefined;
+      order.push('what followed from it');
+    };
+    ann.runtime.setTimer(200, () => void first());
     const reading = ann.coordinator.read([name], call).then(() => order.push('answer'));
     ann.pause();
     await fleet.advance(400);
     expect(order).toEqual([]);
     ann.resume();
+    expect(order).toEqual(['first timer', 'second timer']);
     await reading;
-    expect(order).toEqual(['first timer', 'second timer', 'answer']);
+    expect(order.slice(2)).toEqual(['what followed from it', 'answer']);
   });
 
   it('gives up a call whose time ran out in the pause, although the answer was there', async () => {
@@ -120,6 +126,39 @@ describe('a process that is paused', () => {
     ann.resume();
     await refused;
     expect(fence.resource.read('by')).toBe('thief');
+  });
+
+  it('is paused again before it has heard anything', async () => {
+    const fleet = new TestFleet();
+    const ann = fleet.process('ann');
+    const heard: string[] = [];
+    ann.pause();
+    const reading = ann.coordinator
+      .read([name], { timeoutMs: 60_000 })
+      .then(() => heard.push('it'));
+    ann.resume();
+    ann.pause();
+    await fleet.advance(1_000);
+    expect(heard).toEqual([]);
+    ann.resume();
+    await reading;
+    expect(heard).toEqual(['it']);
+  });
+
+  it('stops at what its first statements call, when it had just gone on', async () => {
+    const fleet = new TestFleet();
+    const ann = fleet.process('ann');
+    const outside = new Outside();
+    ann.pause();
+    ann.resume();
+    const stopped = ann.pauseAt('write');
+    const writing = ann.reach(outside).write('one');
+    await stopped;
+    expect(ann.isPaused).toBe(true);
+    await fleet.advance(1_000);
+    expect(outside.asked).toEqual([]);
+    ann.resume();
+    expect(await writing).toBe('done');
   });
 
   it('stops at a call of its coordinator, once', async () => {
