@@ -35,6 +35,7 @@ export async function fencedWrites(): Promise<Finding[]> {
     const findings: Finding[] = [];
     for (const { writers, wanted } of sides)
       findings.push(await finding(writers, wanted, fenced, plain(pool)));
+    findings.push(await messages(pool, fenced));
     await fence.close();
     return findings;
   } finally {
@@ -70,6 +71,33 @@ async function finding(
     measured: `${rounded(result.ratio)} of it (${Math.round(result.ours)}/s against ${Math.round(result.reference)}/s)`,
     wanted: `at least ${wanted}`,
     met: result.ratio >= wanted,
+  };
+}
+
+/** What goes over the wire for one fenced transaction; the plain one takes three messages of one statement each. */
+async function messages(pool: pg.Pool, fenced: Write): Promise<Finding> {
+  const client = await pool.connect();
+  const query = client.query;
+  const texts: string[] = [];
+  const counting = (text: unknown, ...rest: unknown[]) => {
+    if (typeof text === 'string') texts.push(text);
+    return Reflect.apply(query, client, [text, ...rest]);
+  };
+  Reflect.set(client, 'query', counting);
+  const others = await Promise.all(Array.from({ length: 15 }, () => pool.connect()));
+  client.release();
+  try {
+    await fenced(0);
+  } finally {
+    Reflect.set(client, 'query', query);
+    for (const other of others) other.release();
+  }
+  const statements = texts.flatMap((text) => text.split(';'));
+  return {
+    what: 'what a fenced transaction of one write costs, whatever the load',
+    measured: `${texts.length} messages with ${statements.length} statements`,
+    wanted: '3 messages, with 5 statements at the most',
+    met: texts.length === 3 && statements.length <= 5,
   };
 }
 

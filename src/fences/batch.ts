@@ -4,6 +4,8 @@ import { type Effect, judgeRepetition } from './rule.js';
 /** How often work runs, if what it looked at is changed by others each time before its batch is executed. */
 const mostRounds = 16;
 
+const none: readonly Effect[] = [];
+
 /**
  * What all batches have in common: they end with the work that fills them, a failure spoils them even if it is swallowed,
  * and they carry the effects that they record, each under the condition that nobody has recorded it meanwhile.
@@ -17,7 +19,7 @@ export abstract class Batch {
 
   /** Those that are recorded with the batch. */
   protected get effects(): readonly Effect[] {
-    return [...this.#effects.values()];
+    return this.#effects.size === 0 ? none : [...this.#effects.values()];
   }
 
   /** Runs a step of the caller's; if it throws, the batch is never executed. */

@@ -8,14 +8,22 @@ import type { Endpoint } from '../endpoint.js';
 export interface RedisClient {
   /** `ready` while commands can be sent. */
   readonly status: string;
-  /** The socket, once there is one: destroyed rather than ended, so that nothing buffered leaves after we gave up. */
-  readonly stream?: { destroy(): unknown } | null;
+  /** The socket, once there is one. */
+  readonly stream?: RedisStream | null;
   connect(): Promise<unknown>;
   disconnect(): void;
   /** Command names in lower case: a subscription is told by its name. An error reply rejects with a `ReplyError`. */
   call(command: string, args: (string | number)[]): Promise<unknown>;
   /** `error`, `end` and, of a subscription, `message`. */
   on(event: string, listener: (...values: never[]) => void): unknown;
+}
+
+export interface RedisStream {
+  /** Rather than ended, so that nothing buffered leaves after we gave up. */
+  destroy(): unknown;
+  /** Until `uncork` what is written is kept, and then leaves as one. */
+  cork?(): void;
+  uncork?(): void;
 }
 
 /**

@@ -29,6 +29,7 @@ export class Link {
   readonly #pending = new Set<PendingCall>();
   readonly #endListeners = new Set<(reason: string) => void>();
   #endReason: string | undefined;
+  #isGathering = false;
   /** The last thing the client complained about: why a connection attempt failed. */
   #complaint: Error | undefined;
 
@@ -149,12 +150,28 @@ export class Link {
       timer = this.#runtime.setTimer(Math.max(0, remainingMs), () =>
         this.end(`${what} was not answered in time`),
       );
+      this.#gather();
       this.#client.call(command, args).then(
         (reply) => {
           if (finish()) resolve(reply);
         },
         (error: Error) => this.#callFailed(pending, error),
       );
+    });
+  }
+
+  /**
+   * What is sent in one turn of the event loop leaves as one. Several replies that come together set off several calls, and
+   * the server would be woken for each of them.
+   */
+  #gather(): void {
+    const { stream } = this.#client;
+    if (this.#isGathering || stream?.cork === undefined) return;
+    this.#isGathering = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      stream.uncork?.();
     });
   }
 

@@ -38,12 +38,15 @@ const mostCommands = 10_000;
 /** Commands that one script executes after it has checked the token, all in their order, or none. */
 export class RedisBatch extends Batch {
   protected readonly resource = 'redis';
+  /** @internal The fence that it belongs to. */
+  readonly owner: object;
   readonly #checkKeys: (keys: readonly string[]) => void;
   readonly #entries: Entry[] = [];
 
   /** @internal Use `fence.transaction`. @param checkKeys throws if they cannot be in a batch. */
-  constructor(checkKeys: (keys: readonly string[]) => void) {
+  constructor(owner: object, checkKeys: (keys: readonly string[]) => void) {
     super();
+    this.owner = owner;
     this.#checkKeys = checkKeys;
   }
 

@@ -53,6 +53,25 @@ export function batchCall(keys: FenceKeys, call: BatchCall): ScriptCall {
   };
 }
 
+/** What stands under a fence's key while this token is installed. */
+export function installedText({ term, holderDigest }: Candidate): string {
+  return `1|${term}|${holderDigest}`;
+}
+
+/** A batch for the script of a single command; `undefined`: it holds more than that, or nothing. */
+export function singleCall(
+  keys: FenceKeys,
+  candidate: Candidate,
+  batch: RedisBatch,
+): ScriptCall | undefined {
+  const [command, ...others] = batch.entries;
+  if (command === undefined || others.length > 0 || batch.recorded.length > 0) return undefined;
+  return {
+    keys: [keys.term(candidate.name), ...command.keys],
+    args: [installedText(candidate), command.name, ...command.args],
+  };
+}
+
 /** The lease names its holder whole, and no script can make the digest of it. */
 function wireOf({ token }: Candidate): string {
   const wire = wireIn(token);

@@ -4,7 +4,9 @@ import {
   type DuplicableRedisClient,
   type RedisConnectionEvents,
   RedisSession,
+  type ScriptCall,
   slotOf,
+  type Written,
 } from '../../drivers/redis/index.js';
 import { requireInstance } from '../../errors/checks.js';
 import {
@@ -26,10 +28,16 @@ import {
   validateWork,
 } from '../rule.js';
 import { RedisBatch } from './batch.js';
-import { batchCall } from './call.js';
+import { batchCall, singleCall } from './call.js';
 import { FenceKeys } from './keys.js';
 import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
-import { batchScript, effectScript, leasedBatchScript, termScript } from './scripts.js';
+import {
+  batchScript,
+  effectScript,
+  leasedBatchScript,
+  singleScript,
+  termScript,
+} from './scripts.js';
 
 /** A fence around what is written to one Redis. See {@link redisFence}. */
 export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnectionEvents> {
@@ -80,10 +88,11 @@ class FenceInRedis implements RedisFence {
   readonly #writes: RedisWrites;
   readonly #keys: FenceKeys;
   readonly #leases: RedisKeys | undefined;
-  /** Which fence a batch belongs to. */
-  readonly #batches = new WeakSet<RedisBatch>();
   /** Names that this fence has seen installed. */
   readonly #installed = new Set<string>();
+  /** The one that was seen last. */
+  #latest: string | undefined;
+  readonly #check = (keys: readonly string[]) => this.#checkKeys(keys);
 
   constructor(
     urlOrClient: string | URL | DuplicableRedisClient,
@@ -142,7 +151,7 @@ class FenceInRedis implements RedisFence {
     id: string,
   ): Promise<boolean> {
     requireInstance('batch', batch, RedisBatch);
-    if (!this.#batches.has(batch)) {
+    if (batch.owner !== this) {
       const remedy = 'pass the one that fence.transaction hands to its work';
       throw new OptionError('batch', 'of another fence', 'is not one of this fence', remedy);
     }
@@ -167,9 +176,7 @@ class FenceInRedis implements RedisFence {
   }
 
   #open(): RedisBatch {
-    const batch = new RedisBatch((keys) => this.#checkKeys(keys));
-    this.#batches.add(batch);
-    return batch;
+    return new RedisBatch(this, this.#check);
   }
 
   async #recordedId(effect: Effect): Promise<string | undefined> {
@@ -191,15 +198,7 @@ class FenceInRedis implements RedisFence {
   ): Promise<boolean> {
     this.#session.throwIfClosed();
     const { name } = candidate;
-    const { effectLifeMs, timeoutMs } = this.#options;
-    const leases = this.#leases;
-    // A claim says that its owner begins, and reads what there is now.
-    const mustBeInstalled = batch !== undefined && this.#installed.has(name);
-    const { keys, args } = batchCall(this.#keys, {
-      ...{ candidate, batch, mustBeInstalled, effectLifeMs, leases },
-    });
-    const script = leases === undefined ? batchScript : leasedBatchScript;
-    const { value, shortfall } = await this.#writes.write(script, keys, args, timeoutMs);
+    const { keys, value, shortfall } = await this.#run(candidate, batch);
     const [verdict, detail, place] = value as [string, unknown, unknown];
     switch (verdict) {
       case 'done': {
@@ -240,7 +239,31 @@ class FenceInRedis implements RedisFence {
     }
   }
 
+  async #run(
+    candidate: Candidate,
+    batch: RedisBatch | undefined,
+  ): Promise<Written & Pick<ScriptCall, 'keys'>> {
+    const { effectLifeMs, timeoutMs } = this.#options;
+    const leases = this.#leases;
+    // A claim says that its owner begins, and reads what there is now.
+    const mustBeInstalled = batch !== undefined && this.#installed.has(candidate.name);
+    if (mustBeInstalled && leases === undefined) {
+      const single = singleCall(this.#keys, candidate, batch);
+      if (single !== undefined) {
+        const { keys, args } = single;
+        const written = await this.#writes.write(singleScript, keys, args, timeoutMs);
+        if ((written.value as [string])[0] !== 'other') return { ...written, keys };
+      }
+    }
+    const call = { candidate, batch, mustBeInstalled, effectLifeMs, leases };
+    const { keys, args } = batchCall(this.#keys, call);
+    const script = leases === undefined ? batchScript : leasedBatchScript;
+    return { ...(await this.#writes.write(script, keys, args, timeoutMs)), keys };
+  }
+
   #remember(name: string): void {
+    if (name === this.#latest) return;
+    this.#latest = name;
     // At the end of the set's order, whose beginning is forgotten.
     this.#installed.delete(name);
     this.#installed.add(name);
@@ -250,13 +273,14 @@ class FenceInRedis implements RedisFence {
   }
 
   #checkKeys(keys: readonly string[]): void {
+    const isUsable = (key: string) => !this.#keys.isOwn(key) && this.#isInSlot(key);
+    if (keys.every(isUsable)) return;
     const own = keys.filter((key) => this.#keys.isOwn(key));
     if (own.length > 0) {
       const remedy = 'choose other keys';
       throw new OptionError('key', own.join(', '), "is one of the fence's own", remedy);
     }
     const elsewhere = keys.filter((key) => !this.#isInSlot(key));
-    if (elsewhere.length === 0) return;
     throw new OptionError(
       'key',
       elsewhere.join(', '),

@@ -109,6 +109,23 @@ export const batchScript = defineScript('the fenced batch', batchBody(false));
 /** The same, where the leases are on this server. */
 export const leasedBatchScript = defineScript('the fenced batch', batchBody(true));
 
+/**
+ * The commonest batch at the price of little more than its command: one command under a term that is installed. What is left
+ * out, against the whole script, is what cannot be otherwise then.
+ *
+ * - KEYS: the fence's; those of the command. ARGV: what is installed, as it stands there; the words of the command.
+ * - Returns `done` and the replies | `failed`, the server's words and the number of the command | `other`: something else
+ *   stands there, and nothing was changed; the whole script has to judge.
+ */
+export const singleScript = defineScript(
+  'the fenced batch',
+  `if pcall('GET', KEYS[1]) ~= ARGV[2] then return { 'other' } end
+local reply = pcall(unpack(ARGV, 3))
+if type(reply) == 'table' and reply.err then return { 'failed', reply.err, 1 } end
+return { 'done', { reply } }
+`,
+);
+
 /** KEYS: a fence's. Returns the installed term, nothing, or `corrupt`. */
 export const termScript = defineScript(
   'the reading of the installed term',
