@@ -35,6 +35,7 @@ const ENTRIES = [
   'schedule',
   'node-cron',
   'nestjs',
+  'log',
   'prometheus',
   'otel',
   'testing',

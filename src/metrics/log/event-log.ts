@@ -1,0 +1,39 @@
+import { TenureError } from '../../errors/index.js';
+import { type EventFields, type EventName, eventCatalogue, type Level } from './event-catalogue.js';
+
+/** What pino and most others have: an object first, then a text. */
+export type EventLogger = Readonly<Record<Level, (object: object, message: string) => unknown>>;
+
+/** Writes events by their names. */
+export class EventLog {
+  readonly #logger: EventLogger;
+
+  constructor(logger: EventLogger) {
+    this.#logger = logger;
+  }
+
+  write<Name extends EventName>(name: Name, fields: EventFields<Name>): void {
+    const { level, message } = eventCatalogue[name];
+    this.#logger[level]({ event: name, ...fields }, message);
+  }
+}
+
+export interface LoggedError {
+  readonly name: string;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/**
+ * An error as it may be logged. The messages of our own never hold a secret or a payload; of others nobody knows, so their name
+ * and code have to do.
+ */
+export function loggedError(error: unknown): LoggedError {
+  if (error instanceof TenureError) {
+    const { name, code, message } = error;
+    return { name, code, message };
+  }
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { name } = error;
+  return 'code' in error && typeof error.code === 'string' ? { name, code: error.code } : { name };
+}
