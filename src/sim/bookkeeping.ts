@@ -9,6 +9,7 @@ export class Bookkeeping {
   readonly #plan: Plan;
   readonly #excusedUntilMs = new Map<Excuse, number>();
   readonly #coverage = new Map<string, number>();
+  #progressAtMs = 0;
   #violation: Violation | undefined;
 
   constructor(stage: Stage, plan: Plan) {
@@ -18,6 +19,9 @@ export class Bookkeeping {
     stage.witness.on('ended', ({ how, reason }) => this.#count(`a lease ended: ${how}, ${reason}`));
     stage.witness.on('executed', ({ operation, hadSettled }) => {
       if (hadSettled) this.#count(`executed after its caller had given up: ${operation}`);
+    });
+    stage.witness.on('progress', () => {
+      this.#progressAtMs = stage.world.nowMs;
     });
     for (const { kind } of plan.schedule) this.#count(`fault: ${kind}`);
   }
@@ -29,6 +33,12 @@ export class Bookkeeping {
 
   get isOver(): boolean {
     return this.#violation !== undefined;
+  }
+
+  /** The faults have been over for a while, and work goes on. */
+  get goesOn(): boolean {
+    const { healedAtMs, ttlMs } = this.#plan;
+    return this.#progressAtMs > healedAtMs + 2 * ttlMs;
   }
 
   get coverage(): ReadonlyMap<string, number> {

@@ -19,7 +19,7 @@ export interface Plan {
   readonly schedule: Schedule;
   /** All faults are over by then. */
   readonly healedAtMs: number;
-  /** Until then everything is left alone; then it is closed. */
+  /** Until then, or until the scenario has nothing more to show, everything is left alone; then it is closed. */
   readonly endsAtMs: number;
 }
 
@@ -29,7 +29,7 @@ export interface PlanOptions {
   readonly scenario?: string;
   /** Instead of the one that the seed draws. */
   readonly schedule?: Schedule;
-  /** For how long faults befall it, in milliseconds of virtual time. Default 60,000. */
+  /** For how long faults befall it, in milliseconds of virtual time. Default 30,000. */
   readonly faultsForMs?: number;
 }
 
@@ -46,7 +46,7 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
   const ttlMs = random.pick(ttls);
   // Half of all use the margin up, since an error in it shows nowhere else.
   const giveUpAfterMs = random.chance(0.5) ? latestGiveUpMs(ttlMs) : (ttlMs * 2) / 3;
-  const healedAtMs = options.faultsForMs ?? 60_000;
+  const healedAtMs = options.faultsForMs ?? 30_000;
   const schedule =
     options.schedule ??
     drawSchedule(seed, {

@@ -71,7 +71,8 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
   const leave = book.listenForRejections();
   try {
     world.at(0, () => fleet.bootAll());
-    await world.run(plan.endsAtMs, () => book.isOver);
+    const isSettled = () => book.goesOn && prepared.isSettled?.() === true;
+    await world.run(plan.endsAtMs, () => book.isOver || isSettled());
     if (!book.isOver) {
       prepared.quiesce?.();
       let isClosed = false;
@@ -80,7 +81,7 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
           isClosed = true;
         });
       });
-      await world.run(plan.endsAtMs + closingMs, () => isClosed || book.isOver);
+      await world.run(world.nowMs + closingMs, () => isClosed || book.isOver);
       if (!isClosed) book.bench('hygiene').violated(`not closed within ${closingMs} ms`);
       else for (const checker of all) checker.atEnd?.(book.bench(checker.name));
     }

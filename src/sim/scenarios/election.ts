@@ -13,7 +13,7 @@ const name = 'sim/leader';
  */
 export const election: Scenario = {
   name: 'election',
-  prepare: (stage) => ({ boot: (host) => lead(host, stage) }),
+  prepare: (stage) => ({ boot: (host) => lead(host, stage), isSettled: () => true }),
 };
 
 function lead(host: SimHost, { timing, processIds }: ScenarioStage): App {

@@ -12,7 +12,7 @@ const names = ['sim/a', 'sim/b', 'sim/c'];
  */
 export const leases: Scenario = {
   name: 'leases',
-  prepare: (stage) => ({ boot: (host) => contend(host, stage) }),
+  prepare: (stage) => ({ boot: (host) => contend(host, stage), isSettled: () => true }),
 };
 
 function contend(host: SimHost, { timing, processIds }: ScenarioStage): App {

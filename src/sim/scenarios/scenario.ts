@@ -35,6 +35,8 @@ export interface PreparedScenario {
   boot(host: SimHost): App;
   /** A server of its own runs again, with its data; its connections had broken. */
   restarted?(server: string): void;
+  /** Once work goes on after the faults: `true` if nothing more is to be seen. Default: it plays on until the plan's end. */
+  isSettled?(): boolean;
   /** Ends it all, once the faults are over: nothing new begins, and what was begun is to end. */
   quiesce?(): void;
 }
