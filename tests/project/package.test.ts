@@ -40,7 +40,9 @@ describe('the manifest', () => {
 
   it('offers types beside every entry point', () => {
     const stores = ['memory', 'redis', 'postgres', 'mysql', 'sqlite', 'etcd', 'zookeeper'];
-    const names = [...stores, 'http', 'schedule', 'node-cron', 'nestjs', 'testing'];
+    const observing = ['log', 'otel', 'prometheus'];
+    const kits = ['testing', 'sim'];
+    const names = [...stores, 'http', 'schedule', 'node-cron', 'nestjs', ...observing, ...kits];
     expect(exported).toEqual(['.', ...names.map((name) => `./${name}`)]);
     for (const path of exported) {
       const name = path === '.' ? 'index' : path.slice(2);
@@ -94,9 +96,9 @@ describe('what is published', () => {
     const roots = new Set(paths.map((path) => path.split('/')[0]));
     // The pages, and whatever they link to.
     const pages = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs'];
-    const welcome = ['dist', ...pages, 'examples', 'LICENSE', 'package.json'];
+    const welcome = ['dist', ...pages, 'examples', 'ops', 'LICENSE', 'package.json'];
     expect([...roots].filter((name) => !welcome.includes(name ?? ''))).toEqual([]);
-    expect(paths.filter((path) => /\/\.|\.d\.ts\.map$|\.test\./.test(path))).toEqual([]);
+    expect(paths.filter((path) => /\/\.|\.d\.ts\.map$|^dist\/.*\.test\./.test(path))).toEqual([]);
   });
 });
 
@@ -116,6 +118,20 @@ describe('an entry point', () => {
       expect(await packagesLoadedBy(specifier)).toEqual([]);
     },
   );
+
+  it.each([
+    ['tenure/log', []],
+    ['tenure/otel', ['@opentelemetry/api']],
+    ['tenure/prometheus', ['prom-client']],
+  ])('%s loads no client but that of its own metrics', async (specifier, own) => {
+    const loaded = await packagesLoadedBy(specifier);
+    const peers = Object.keys(manifest.peerDependencies ?? {}).filter((name) =>
+      loaded.includes(name),
+    );
+    // What prom-client itself loads is its own affair.
+    const foreign = peers.filter((name) => name !== '@opentelemetry/api' || own.includes(name));
+    expect(foreign).toEqual(own);
+  });
 
   it('is not judged by a recorder that sees nothing', async () => {
     expect(await packagesLoadedBy('commander')).toEqual(['commander']);
