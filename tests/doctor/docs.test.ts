@@ -5,6 +5,9 @@ import { etcdChecks } from '../../src/doctor/etcd/judge.js';
 import { checksEverywhere } from '../../src/doctor/everywhere.js';
 import { postgresChecks } from '../../src/doctor/postgres/judge.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
+import { clusterChecks } from '../../src/doctor/redis/judge-cluster.js';
+import { quorumChecks } from '../../src/doctor/redis/judge-quorum.js';
+import { sentinelChecks } from '../../src/doctor/redis/judge-sentinels.js';
 import { sqliteChecks } from '../../src/doctor/sqlite/judge.js';
 import { zookeeperChecks } from '../../src/doctor/zookeeper/judge.js';
 
@@ -15,6 +18,9 @@ type AnyCheck = Omit<Check<never>, 'judge'>;
 const sections: readonly (readonly [heading: string, checks: readonly AnyCheck[]])[] = [
   ['On every store', checksEverywhere],
   ['Redis', serverChecks],
+  ['Redis with sentinels', sentinelChecks],
+  ['Redis Cluster', clusterChecks],
+  ['Redis quorum', quorumChecks],
   ['etcd', etcdChecks],
   ['PostgreSQL', postgresChecks],
   ['ZooKeeper', zookeeperChecks],

@@ -6,7 +6,7 @@ import { naming, placesIn } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
 import { call } from '../session.js';
 import type { Setting } from '../settings/index.js';
-import { addressOf, checkUrl, filePathOf, storeKindOf } from '../store-url.js';
+import { addressOf, checkUrl, filePathOf, storeKindOf, urlForms } from '../store-url.js';
 
 export interface Examined extends Examination {
   /** For people: never with a password. */
@@ -54,7 +54,11 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
       const { examineZooKeeper } = await import('../../doctor/zookeeper/index.js');
       return await examineZooKeeper(url, purpose);
     }
-    default:
-      throw new OptionError(source, addressOf(url), 'cannot be examined', 'use redis://');
+    case 'quorum': {
+      const { examineQuorum } = await import('../../doctor/redis/index.js');
+      return await examineQuorum(url, purpose);
+    }
+    case 'memory':
+      throw new OptionError(source, url, 'is a memory of one process', `use ${urlForms}`);
   }
 }

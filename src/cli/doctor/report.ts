@@ -4,6 +4,7 @@ import { writeDuration } from '../duration.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
 import type { Examined } from './examine.js';
+import { type GroupedFinding, grouped } from './grouped.js';
 
 const columns = 80;
 const labelWidth = 10;
@@ -17,7 +18,7 @@ export function printReport(terminal: Terminal, examined: Examined): void {
   printHung(terminal, 'for', `leases of ${writeDuration(ttlMs)} in namespace ${namespace}`);
   printHung(terminal, 'promise', promises.exclusion);
   for (const severity of severities) {
-    const those = findings.filter((finding) => finding.severity === severity);
+    const those = grouped(findings.filter((finding) => finding.severity === severity));
     if (those.length === 0) continue;
     terminal.print();
     for (const [index, finding] of those.entries()) {
@@ -34,20 +35,28 @@ export function printReport(terminal: Terminal, examined: Examined): void {
   terminal.print(verdictOf(findings));
 }
 
-function printFinding(terminal: Terminal, finding: Finding): void {
+function printFinding(terminal: Terminal, finding: GroupedFinding): void {
   const { severity, id, at, seen, risk, remedy } = finding;
   const label = severity === 'critical' ? 'CRITICAL' : severity;
-  const where = at === undefined ? '' : `, ${at}`;
+  const where = sayWhere(at);
   const start = terminal.style(formats[severity], label.padEnd(labelWidth));
   if (severity === 'ok') {
     printBelow(terminal, start, `${id}${where}: ${seen}`);
     return;
   }
-  terminal.print(`${start}${terminal.style('bold', id)}${visible(where)}`);
+  const [first = '', ...rest] = wrap(visible(`${id}${where}`), columns - labelWidth);
+  terminal.print(`${start}${terminal.style('bold', first)}`);
+  for (const line of rest) terminal.print(`${indent}${terminal.style('bold', line)}`);
+  if (at.length > 1) printBelow(terminal, indent, at.join(', '));
   printBelow(terminal, indent, `${seen}.`);
   if (risk !== undefined && !finding.couldNotLook)
     printBelow(terminal, indent, `What can happen: ${risk}.`);
   if (remedy !== undefined) printBelow(terminal, indent, `Remedy: ${remedy}.`);
+}
+
+function sayWhere(at: readonly string[]): string {
+  if (at.length > 1) return ` on ${at.length} servers`;
+  return at.length === 0 ? '' : ` on ${at[0]}`;
 }
 
 const formats: Readonly<Record<Severity, Parameters<Terminal['style']>[0]>> = {

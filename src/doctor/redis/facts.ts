@@ -1,5 +1,6 @@
 import type { Looked } from '../check.js';
 import type { CommonFacts } from '../everywhere.js';
+import type { ClockOffset } from '../soundings.js';
 import type { Rights, Shape } from './rights.js';
 
 /** What one server with data says about itself. */
@@ -51,53 +52,54 @@ export interface Settings {
 
 /** What the nodes of a cluster say of it. */
 export interface ClusterFacts {
+  readonly nodes: Answers;
   readonly info: Looked<ClusterInfo>;
-  /** The slot of the namespace, and who owns it; empty: nobody. */
+  /** Of the namespace. */
   readonly slot: number;
-  readonly owner: string;
+  /** Where the master of that slot is; absent: it has none. */
+  readonly owner?: string | undefined;
 }
 
 export interface ClusterInfo {
   readonly state: string;
   readonly slotsAssigned: number;
   readonly slotsOk: number;
+  /** Masters with slots. */
   readonly size: number;
+}
+
+/** Of several servers of a URL, which answered. */
+export interface Answers {
+  readonly count: number;
+  /** Why each of the others did not. */
+  readonly failures: readonly string[];
 }
 
 /** What the sentinels of the URL say of the master. */
 export interface SentinelFacts {
   readonly masterName: string;
-  readonly sentinels: readonly SentinelAnswer[];
+  readonly named: Answers;
+  /** How many of those that answer know a master of that name. */
+  readonly knowingCount: number;
+  /** Where they take it to be; more than one if they do not agree. */
+  readonly masters: readonly string[];
+  readonly watch: Looked<SentinelWatch>;
 }
 
-export interface SentinelAnswer {
-  readonly address: string;
-  /** Why it said nothing, if so. */
-  readonly failure?: string;
-  /** Where it takes the master to be; absent: it knows none of that name. */
-  readonly master?: string;
-  readonly watch?: Looked<SentinelWatch>;
-}
-
-/** From SENTINEL MASTER. */
+/** From SENTINEL MASTER, of all that were asked the largest. */
 export interface SentinelWatch {
+  /** How many have to take the master for dead. */
   readonly quorum: number;
-  readonly otherSentinels: number;
-  readonly replicas: number;
-  readonly flags: string;
-  readonly downAfterMs: number;
+  /** How many sentinels watch it. */
+  readonly sentinels: number;
+  /** The master is taken for dead by the one that was asked. */
+  readonly isDown: boolean;
 }
 
 /** The servers of a quorum beside each other. */
 export interface QuorumFacts {
-  readonly nodes: readonly QuorumNodeFacts[];
-}
-
-export interface QuorumNodeFacts {
-  readonly address: string;
-  /** Why it said nothing, if so. */
-  readonly failure?: string;
-  readonly runId?: string | undefined;
-  readonly offsetMs?: number | undefined;
-  readonly uncertaintyMs?: number | undefined;
+  readonly nodes: Answers;
+  /** Of those that answer; one that hides it is left out. */
+  readonly runIds: readonly string[];
+  readonly clocks: readonly ClockOffset[];
 }

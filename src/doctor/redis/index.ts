@@ -1,42 +1,51 @@
 import { redisPromises } from '../../coordinators/redis/promises.js';
-import { judgeAll } from '../check.js';
-import { checksEverywhere } from '../everywhere.js';
-import type { Examination, Finding, Purpose } from '../finding.js';
-import type { ServerFacts } from './facts.js';
-import { serverChecks } from './judge.js';
-import { lookAt, openTo } from './look.js';
+import type { Examination, Purpose } from '../finding.js';
+import { examineCluster } from './cluster.js';
 import { Places } from './places.js';
-import { leastRights } from './rights.js';
+import { examineNodes } from './quorum.js';
+import { leastRights, type Shape } from './rights.js';
+import { examineSentinels } from './sentinels.js';
+import { type Inspected, inspect } from './server.js';
 
 /** What a user of the doctor's needs besides. */
-const looks = ['config|get'];
+const looks: Readonly<Record<Shape, readonly string[]>> = {
+  single: ['config|get'],
+  sentinel: ['config|get'],
+  cluster: ['config|get', 'cluster|info'],
+  quorum: ['config|get'],
+};
 
 /**
- * Looks at the one server of a `redis://` URL. Changes nothing there.
+ * Looks at what a `redis://`, `redis+sentinel://` or `redis+cluster://` URL leads to. Changes nothing there.
  *
- * @throws {OptionError} {@link TenureError} if it cannot be reached, or lets nobody in.
+ * @throws {OptionError} for a URL that cannot be used, or without the package `ioredis`. @throws {TenureError} if nothing
+ * answers, or lets nobody in.
  */
 export async function examineRedis(url: string, purpose: Purpose): Promise<Examination> {
   const places = new Places(url);
-  if (places.url.topology !== 'single') throw new Error('not yet');
-  const place = places.at(places.url.place);
-  const link = await openTo(place, purpose);
-  try {
-    const facts = await lookAt(link, place, 'single', redisPromises, purpose);
-    return {
-      promises: redisPromises,
-      findings: judgeServer(facts, purpose),
-      leastRights: leastRights('single', purpose.namespace, looks),
-    };
-  } finally {
-    link.end('it has answered');
+  const { topology } = places.url;
+  return withRights(topology, purpose, await examined(places, purpose));
+}
+
+/** As {@link examineRedis}, for each server of a `redis+quorum://` URL. */
+export async function examineQuorum(url: string, purpose: Purpose): Promise<Examination> {
+  return withRights('quorum', purpose, await examineNodes(url, purpose));
+}
+
+async function examined(places: Places, purpose: Purpose): Promise<Inspected> {
+  const { url } = places;
+  switch (url.topology) {
+    case 'single': {
+      const { findings } = await inspect(places.single, 'single', redisPromises, purpose);
+      return { promises: redisPromises, findings };
+    }
+    case 'sentinel':
+      return await examineSentinels(places, url.sentinels, url.masterName, purpose);
+    case 'cluster':
+      return await examineCluster(places, url.nodes, purpose);
   }
 }
 
-/** @param at named where there are several. */
-export function judgeServer(facts: ServerFacts, purpose: Purpose, at?: string): Finding[] {
-  return [
-    ...judgeAll(checksEverywhere, facts, purpose, at),
-    ...judgeAll(serverChecks, facts, purpose, at),
-  ];
+function withRights(shape: Shape, { namespace }: Purpose, inspected: Inspected): Examination {
+  return { ...inspected, leastRights: leastRights(shape, namespace, looks[shape]) };
 }

@@ -15,6 +15,12 @@ export class Places {
     this.url = parseRedisUrl(url);
   }
 
+  /** The one of a `redis://` URL. */
+  get single(): Place {
+    if (this.url.topology !== 'single') throw new Error('there are several');
+    return this.at(this.url.place);
+  }
+
   at(endpoint: Endpoint): Place {
     const { login } = this.url;
     const db = this.url.topology === 'cluster' ? 0 : this.url.db;
