@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/servers/postgres.js';
@@ -54,11 +54,27 @@ export async function main(args: readonly string[]): Promise<void> {
     await postgres.stop();
   }
   if (settings.report !== undefined)
-    writeFileSync(settings.report, `${reports.map(verdictOf).join('\n\n')}\n`);
+    writeFileSync(
+      settings.report,
+      `${[circumstances(settings), ...reports.map(verdictOf)].join('\n\n')}\n`,
+    );
   for (const report of reports)
     console.log(`${isGood(report) ? 'ok  ' : 'BAD '} ${headlineOf(report)}`);
   for (const failure of failures) console.log(`BAD  ${failure}`);
   process.exitCode = failures.length === 0 && reports.every(isGood) ? 0 : 1;
+}
+
+/** What a reader has to know of a report. */
+function circumstances({ durationMs, seed, isFenced, atOnce }: Settings): string {
+  const control = isFenced ? '' : ', without the fence';
+  const load = loadavg().map((average) => average.toFixed(1));
+  return [
+    '# Chaos report',
+    '',
+    `Written by \`npm run chaos\` on ${new Date().toISOString().slice(0, 10)}: ${durationMs / 1_000} s of faults on each store, seed ${seed}, up to ${atOnce} stores at once${control}.`,
+    `Node ${process.version} on ${platform()}, ${availableParallelism()} cores; load average at the end ${load.join(', ')}.`,
+    'How to read it: docs/chaos.md.',
+  ].join('\n');
 }
 
 function settingsOf(args: readonly string[]): Settings {

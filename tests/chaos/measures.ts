@@ -22,6 +22,8 @@ export interface Met {
   /** What was wrong at the same time. */
   readonly with: readonly string[];
   readonly beganAtMs: number;
+  /** It could not be begun: the store was not yet what it needs. */
+  readonly hasFailed: boolean;
   /** Somebody wrote again; `undefined` if nobody did. */
   readonly recoveredAtMs: number | undefined;
   /** Whether anybody noticed: a process ended or stood still, something failed or was refused, a term ended. */
@@ -83,6 +85,11 @@ export function faultsIn(lines: readonly Line[]): Met[] {
     .sort((a, b) => a - b);
   const troubleAtMs = lines.filter(({ event }) => trouble.has(event)).map(({ atMs }) => atMs);
   const begun = lines.filter(({ event }) => event === 'faultBegins');
+  const failed = new Set(
+    lines
+      .filter(({ event }) => event === 'faultFailed')
+      .map(({ fault, kind }) => `${fault} ${kind}`),
+  );
   return begun.map(({ atMs: beganAtMs, fault, kind }) => {
     const recovered = lines.find((line) => line.event === 'recovered' && line.fault === fault);
     const recoveredAtMs = recovered?.atMs;
@@ -93,6 +100,7 @@ export function faultsIn(lines: readonly Line[]): Met[] {
         .filter((other) => other.fault === fault && other.kind !== kind)
         .map((other) => String(other.kind)),
       beganAtMs,
+      hasFailed: failed.has(`${fault} ${kind}`),
       recoveredAtMs,
       hadEffect: troubleAtMs.some((atMs) => atMs >= beganAtMs && atMs <= overAtMs),
       longestSilenceMs: longestGap(wroteAtMs, beganAtMs, overAtMs),

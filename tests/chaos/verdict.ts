@@ -43,21 +43,37 @@ function facts(report: ChaosReport): string[] {
   const woke = `${placed.who} slept through its term ${placed.term} and wrote when it woke: ${placed.wasAccepted ? '**accepted**' : 'refused'}`;
   return [
     `- ${seconds(durationMs)} of faults, ttl ${ttlMs} ms, ${termCount} terms, ${acceptedCount} accepted writes`,
-    `- ${isFenced ? `${refusedCount} stale writes refused` : 'no fence: nothing was refused'}; ${woke}`,
-    `- ${unknownCount} commits with unknown outcome; ${healedCount} terms granted anew above what the resource had seen`,
+    `- ${isFenced ? `stale writes refused: ${refusedCount}` : 'no fence: nothing was refused'}; ${woke}`,
+    ...silence(report),
+    `- commits with unknown outcome: ${unknownCount}; terms granted anew above what the resource had seen: ${healedCount}`,
+  ];
+}
+
+function silence({ faults }: ChaosReport): string[] {
+  const effective = faults.filter(({ hadEffect, hasFailed }) => hadEffect && !hasFailed);
+  if (effective.length === 0) return [];
+  const silences = effective.map(({ longestSilenceMs }) => longestSilenceMs);
+  return [
+    `- ${effective.length} of ${faults.length} faults had an effect; around these nothing was accepted for ${seconds(median(silences))} (median), ${seconds(Math.max(...silences))} at the longest`,
   ];
 }
 
 function faultTable({ faults, impossible }: ChaosReport): string[] {
-  const kinds = [...new Set(faults.map(({ kind }) => kind))].sort();
+  const played = faults.filter(({ hasFailed }) => !hasFailed);
+  const kinds = [...new Set(played.map(({ kind }) => kind))].sort();
   const rows = kinds.map((kind) => {
-    const own = faults.filter((fault) => fault.kind === kind);
+    const own = played.filter((fault) => fault.kind === kind);
     const alone = own.filter((fault) => fault.with.length === 0);
     const silences = (alone.length > 0 ? alone : own).map((fault) => fault.longestSilenceMs);
     const effects = own.filter((fault) => fault.hadEffect).length;
     return `| ${kind} | ${own.length} | ${effects} | ${seconds(median(silences))} | ${seconds(Math.max(...silences))} |`;
   });
-  const missing = Object.entries(impossible).map(([kind, why]) => `- not played: ${kind}, ${why}`);
+  const missing = [
+    ...Object.entries(impossible).map(([kind, why]) => `- not played: ${kind}; ${why}`),
+    ...counted(faults.filter(({ hasFailed }) => hasFailed).map(({ kind }) => kind)).map(
+      (what) => `- could not be begun, the store was not yet what it needs: ${what}`,
+    ),
+  ];
   return [
     '| fault | played | had an effect | nothing accepted for: median | longest |',
     '|---|---|---|---|---|',
@@ -66,13 +82,30 @@ function faultTable({ faults, impossible }: ChaosReport): string[] {
   ];
 }
 
-function beliefs({ doubleBeliefs }: ChaosReport): string[] {
+function beliefs({ doubleBeliefs, faults }: ChaosReport): string[] {
   if (doubleBeliefs.length === 0) return ['Two processes never believed at once that they led.'];
   const lasted = doubleBeliefs.map(({ lastedMs }) => lastedMs);
   const total = lasted.reduce((sum, one) => sum + one, 0);
+  const during = doubleBeliefs.map(({ fromMs }) => {
+    const present = faults.filter(
+      ({ beganAtMs, recoveredAtMs = Infinity }) => beganAtMs <= fromMs && fromMs <= recoveredAtMs,
+    );
+    return present.map(({ kind }) => kind).join(' with ') || 'no fault';
+  });
   return [
-    `Two processes believed at once that they led: ${lasted.length} times, ${seconds(median(lasted))} as a rule (median), ${seconds(Math.max(...lasted))} at the longest, ${seconds(total)} in all.`,
+    `Two processes believed at once that they led ${times(lasted.length)}: for ${seconds(median(lasted))} (median), ${seconds(Math.max(...lasted))} at the longest, ${seconds(total)} in all. During ${counted(during).join(', ')}.`,
   ];
+}
+
+/** `freeze (3 times)` */
+function counted(words: readonly string[]): string[] {
+  return [...new Set(words)].map(
+    (word) => `${word} (${times(words.filter((other) => other === word).length)})`,
+  );
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
 }
 
 const shownCount = 20;
