@@ -8,8 +8,8 @@ import { MemoryStore } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { type JobStore, Jobs } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
+import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { ProcessRuntime } from '../shards/fixture.js';
 
 const key = 'settle:2026-01-01T00:05:00.000Z';
 
@@ -74,14 +74,14 @@ describe('a distributed task of node-cron', () => {
   it('that died with its process is abandoned by whoever runs next', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await runtime.advanceUntil(a.coordinator.shouldRun(key, 1_000));
-    a.process.freeze();
+    a.process.pause();
     await runtime.advance(10_000);
     const next = 'settle:2026-01-01T00:10:00.000Z';
     expect(await runtime.advanceUntil(b.coordinator.shouldRun(next, 1_000))).toBe(true);
     const states = (await b.jobs.history('settle')).map(({ state }) => state);
     expect(states).toEqual(['running', 'abandoned']);
     await runtime.advanceUntil(b.coordinator.onComplete(next));
-    a.process.thaw();
+    a.process.resume();
   });
 
   it('does not run while it is paused', async () => {

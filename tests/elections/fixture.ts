@@ -9,8 +9,8 @@ import {
   type LeadContext,
 } from '../../src/elections/index.js';
 import { type Lease, Leases, type LeasesOptions } from '../../src/leases/index.js';
+import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { ProcessRuntime } from '../shards/fixture.js';
 import { Witness } from '../support/witness.js';
 
 export const name = 'payments';
@@ -68,7 +68,7 @@ export class ElectionFixture {
     const elections = new Elections(leases);
     const election = elections.election(name, options.election ?? {});
     const freeze = () => {
-      runtime.freeze();
+      runtime.pause();
       link.disturb('reply', 'hold');
     };
     const process: Process = {
@@ -89,7 +89,7 @@ export class ElectionFixture {
       thaw: () => {
         link.heal();
         link.flush();
-        runtime.thaw();
+        runtime.resume();
       },
       close: async () => {
         await elections.close();

@@ -227,7 +227,7 @@ describe('observing', () => {
     o.freeze();
     await fixture.runtime.advance(10 * ttlMs);
     const next = states.next();
-    o.runtime.thaw();
+    o.runtime.resume();
     expect((await next).value).toMatchObject({ state: 'unsure', last: { holderId: 'a' } });
     o.thaw();
     await states.return?.();

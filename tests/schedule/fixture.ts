@@ -11,8 +11,8 @@ import {
   type ScheduleOptions,
 } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
+import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { ProcessRuntime } from '../shards/fixture.js';
 
 export const ttlMs = 6_000;
 export const act = { by: 'operator', reason: 'test' };
@@ -63,7 +63,7 @@ export class ScheduleFixture {
       return work(context, runtime);
     });
     const freeze = () => {
-      runtime.freeze();
+      runtime.pause();
       link.disturb('reply', 'hold');
     };
     const replica: Replica = {
@@ -76,7 +76,7 @@ export class ScheduleFixture {
       thaw: () => {
         link.heal();
         link.flush();
-        runtime.thaw();
+        runtime.resume();
       },
     };
     this.replicas.push(replica);

@@ -9,59 +9,11 @@ import {
   type ShardWorkerOptions,
   shardLeaseName,
 } from '../../src/shards/index.js';
-import type { Runtime, Timer } from '../../src/time/index.js';
+import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 import { RecordingWork } from './recording-work.js';
 
 export const group = 'fleet';
-
-/** The runtime of one process: it can be stopped (SIGSTOP) while the others and the store go on. */
-export class ProcessRuntime implements Runtime {
-  readonly #machine: VirtualRuntime;
-  readonly #pending = new Set<{ readonly callback: () => void; timer: Timer; isDue: boolean }>();
-  #isFrozen = false;
-
-  constructor(machine: VirtualRuntime) {
-    this.#machine = machine;
-  }
-
-  now = () => this.#machine.now();
-  random = () => this.#machine.random();
-  randomHex = (bytes: number) => this.#machine.randomHex(bytes);
-
-  get pendingTimerCount(): number {
-    return this.#pending.size;
-  }
-
-  setTimer(delayMs: number, callback: () => void): Timer {
-    const pending = { callback, isDue: false, timer: { cancel: () => {} } };
-    this.#pending.add(pending);
-    pending.timer = this.#machine.setTimer(delayMs, () => {
-      pending.isDue = true;
-      if (!this.#isFrozen) this.#fire(pending);
-    });
-    return {
-      cancel: () => {
-        pending.timer.cancel();
-        this.#pending.delete(pending);
-      },
-    };
-  }
-
-  freeze(): void {
-    this.#isFrozen = true;
-  }
-
-  /** What came due meanwhile fires now, in order of creation. */
-  thaw(): void {
-    this.#isFrozen = false;
-    for (const pending of [...this.#pending]) if (pending.isDue) this.#fire(pending);
-  }
-
-  #fire(pending: { readonly callback: () => void }): void {
-    if (this.#pending.delete(pending as never)) pending.callback();
-  }
-}
 
 export interface FleetProcess {
   readonly id: string;
@@ -110,7 +62,7 @@ export class FleetFixture {
     const work = options.work ?? new RecordingWork();
     const worker = new ShardWorker({ leases, group, work, ...options.worker });
     const freeze = () => {
-      runtime.freeze();
+      runtime.pause();
       link.disturb('reply', 'hold');
     };
     const process: FleetProcess = {
@@ -130,7 +82,7 @@ export class FleetFixture {
       thaw: () => {
         link.heal();
         link.flush();
-        runtime.thaw();
+        runtime.resume();
       },
       close: async () => {
         await worker.stop();

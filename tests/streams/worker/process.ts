@@ -3,56 +3,8 @@ import { FaultLink } from '../../../src/drivers/memory/index.js';
 import { Leases, type LeasesOptions } from '../../../src/leases/index.js';
 import type { StreamStore } from '../../../src/streams/contract.js';
 import { type MemoryStreams, memoryStreams } from '../../../src/streams/memory/index.js';
-import type { Instant, Runtime, Timer } from '../../../src/time/index.js';
+import { ProcessRuntime } from '../../../src/testing.js';
 import type { VirtualRuntime } from '../../../src/time/virtual.js';
-
-/** The clocks of one process: they go on while it is frozen, but none of its timers fires. */
-class ProcessRuntime implements Runtime {
-  readonly #world: VirtualRuntime;
-  #missed: (() => void)[] | undefined;
-
-  constructor(world: VirtualRuntime) {
-    this.#world = world;
-  }
-
-  now(): Instant {
-    return this.#world.now();
-  }
-
-  setTimer(delayMs: number, callback: () => void): Timer {
-    let isCancelled = false;
-    const fire = () => {
-      if (isCancelled) return;
-      if (this.#missed === undefined) callback();
-      else this.#missed.push(fire);
-    };
-    const timer = this.#world.setTimer(delayMs, fire);
-    return {
-      cancel: () => {
-        isCancelled = true;
-        timer.cancel();
-      },
-    };
-  }
-
-  random(): number {
-    return this.#world.random();
-  }
-
-  randomHex(bytes: number): string {
-    return this.#world.randomHex(bytes);
-  }
-
-  freeze(): void {
-    this.#missed ??= [];
-  }
-
-  thaw(): void {
-    const missed = this.#missed ?? [];
-    this.#missed = undefined;
-    for (const fire of missed) fire();
-  }
-}
 
 /** How often each operation of a stream store was called. */
 export type CallCounts = Map<string, number>;
@@ -85,7 +37,7 @@ export class TestProcess {
 
   /** SIGSTOP: nothing it sent after this arrives, nothing arrives at it, none of its timers fires. */
   freeze(): void {
-    this.runtime.freeze();
+    this.runtime.pause();
     for (const link of [this.coordinatorLink, this.streamLink]) {
       link.disturb('request', 'hold');
       link.disturb('reply', 'hold');
@@ -98,7 +50,7 @@ export class TestProcess {
       link.heal();
       link.flush();
     }
-    this.runtime.thaw();
+    this.runtime.resume();
   }
 
   /** SIGKILL. */
