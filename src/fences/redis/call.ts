@@ -5,6 +5,7 @@ import type { FencingToken } from '../contract.js';
 import type { Candidate } from '../rule.js';
 import type { RedisBatch } from './batch.js';
 import { writeCommands } from './commands.js';
+import type { Single } from './gathering.js';
 import type { FenceKeys } from './keys.js';
 
 export interface BatchCall {
@@ -58,18 +59,10 @@ export function installedText({ term, holderDigest }: Candidate): string {
   return `1|${term}|${holderDigest}`;
 }
 
-/** A batch for the script of a single command; `undefined`: it holds more than that, or nothing. */
-export function singleCall(
-  keys: FenceKeys,
-  candidate: Candidate,
-  batch: RedisBatch,
-): ScriptCall | undefined {
-  const [command, ...others] = batch.entries;
-  if (command === undefined || others.length > 0 || batch.recorded.length > 0) return undefined;
-  return {
-    keys: [keys.term(candidate.name), ...command.keys],
-    args: [installedText(candidate), command.name, ...command.args],
-  };
+/** The command of a batch that holds no more than that; `undefined`: it does, or nothing. */
+export function singleOf(batch: RedisBatch): Single | undefined {
+  const { entries, recorded } = batch;
+  return entries.length === 1 && recorded.length === 0 ? entries[0] : undefined;
 }
 
 /** The lease names its holder whole, and no script can make the digest of it. */

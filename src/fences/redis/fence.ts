@@ -28,14 +28,15 @@ import {
   validateWork,
 } from '../rule.js';
 import { RedisBatch } from './batch.js';
-import { batchCall, singleCall } from './call.js';
+import { batchCall, installedText, singleOf } from './call.js';
+import { Gathering } from './gathering.js';
 import { FenceKeys } from './keys.js';
 import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
 import {
   batchScript,
   effectScript,
   leasedBatchScript,
-  singleScript,
+  singlesScript,
   termScript,
 } from './scripts.js';
 
@@ -92,6 +93,9 @@ class FenceInRedis implements RedisFence {
   readonly #installed = new Set<string>();
   /** The one that was seen last. */
   #latest: string | undefined;
+  readonly #singles = new Gathering(({ keys, args }) =>
+    this.#writes.write(singlesScript, keys, args, this.#options.timeoutMs),
+  );
   readonly #check = (keys: readonly string[]) => this.#checkKeys(keys);
 
   constructor(
@@ -248,11 +252,11 @@ class FenceInRedis implements RedisFence {
     // A claim says that its owner begins, and reads what there is now.
     const mustBeInstalled = batch !== undefined && this.#installed.has(candidate.name);
     if (mustBeInstalled && leases === undefined) {
-      const single = singleCall(this.#keys, candidate, batch);
+      const single = singleOf(batch);
       if (single !== undefined) {
-        const { keys, args } = single;
-        const written = await this.#writes.write(singleScript, keys, args, timeoutMs);
-        if ((written.value as [string])[0] !== 'other') return { ...written, keys };
+        const key = this.#keys.term(candidate.name);
+        const written = await this.#singles.add(key, installedText(candidate), single);
+        if ((written.value as [string])[0] !== 'other') return { ...written, keys: single.keys };
       }
     }
     const call = { candidate, batch, mustBeInstalled, effectLifeMs, leases };

@@ -1,7 +1,7 @@
 import { encodeName, validateName } from '../../coordinators/index.js';
 import { checkReplicas } from '../../coordinators/redis/index.js';
 import type { Confirmation, RedisSourceOptions } from '../../drivers/redis/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown, requireObject } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -63,9 +63,24 @@ const minuteMs = 60 * 1000;
 const dayMs = 24 * 60 * minuteMs;
 const centuryMs = 100 * 365 * dayMs;
 
+const optionKeys: Known<RedisFenceOptions> = {
+  namespace: true,
+  hashTag: true,
+  leases: true,
+  replicas: true,
+  replicaTimeoutMs: true,
+  effectLifeMs: true,
+  timeoutMs: true,
+  connectTimeoutMs: true,
+  runtime: true,
+  sentinelUsername: true,
+  sentinelPassword: true,
+  nodeAddressMap: true,
+};
+
 /** @throws {OptionError} for the first that cannot be used. */
 export function resolveOptions(options: RedisFenceOptions): ResolvedOptions {
-  const { effectLifeMs, timeoutMs = 5_000 } = requireObject('options', options);
+  const { effectLifeMs, timeoutMs = 5_000 } = requireKnown('options', options, optionKeys);
   const namespace = validateName(options.namespace ?? 'default', 'namespace');
   const leases = leasesOf(options.leases);
   const usualTag =

@@ -110,19 +110,26 @@ export const batchScript = defineScript('the fenced batch', batchBody(false));
 export const leasedBatchScript = defineScript('the fenced batch', batchBody(true));
 
 /**
- * The commonest batch at the price of little more than its command: one command under a term that is installed. What is left
- * out, against the whole script, is what cannot be otherwise then.
+ * The commonest batches at the price of little more than their commands: of one command each, under a term that is installed.
+ * What is left out, against the whole script, is what cannot be otherwise then.
  *
- * - KEYS: the fence's; those of the command. ARGV: what is installed, as it stands there; the words of the command.
- * - Returns `done` and the replies | `failed`, the server's words and the number of the command | `other`: something else
+ * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; for each command how many words
+ *   it has, and these.
+ * - Returns `each` and, for each command, `done` and its reply or `failed`, the server's words and 1 | `other`: something else
  *   stands there, and nothing was changed; the whole script has to judge.
  */
-export const singleScript = defineScript(
+export const singlesScript = defineScript(
   'the fenced batch',
   `if pcall('GET', KEYS[1]) ~= ARGV[2] then return { 'other' } end
-local reply = pcall(unpack(ARGV, 3))
-if type(reply) == 'table' and reply.err then return { 'failed', reply.err, 1 } end
-return { 'done', { reply } }
+local answers, count, at = {}, #ARGV, 3
+while at <= count do
+  local last = at + tonumber(ARGV[at])
+  local reply = pcall(unpack(ARGV, at + 1, last))
+  local isRefused = type(reply) == 'table' and reply.err
+  answers[#answers + 1] = isRefused and { 'failed', reply.err, 1 } or { 'done', { reply } }
+  at = last + 1
+end
+return { 'each', answers }
 `,
 );
 
