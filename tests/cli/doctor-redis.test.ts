@@ -135,6 +135,15 @@ describe('the doctor on one Redis server', () => {
     expect(find('redis-persistence').remedy).toContain('+config|get');
   });
 
+  it('is stricter where others are on the way', async () => {
+    // The same server, by an address that is not this machine's alone.
+    const far = await doctor(server.url.replace('127.0.0.1', '0.0.0.0'));
+    expect(far.of('warning')).toEqual(['tls', 'redis-rights-broad', 'redis-login']);
+    expect((await doctor(url.replace('127.0.0.1', '0.0.0.0'))).find('tls').seen).toBe(
+      '0.0.0.0 is asked in plain text, the password as well',
+    );
+  });
+
   it('goes on without scripts', async () => {
     await command('ACL SETUSER tenure -eval -time');
     const { find } = await doctor(url);
@@ -193,6 +202,23 @@ describe('a Redis that forgets', () => {
       const { status, of } = await doctor(server.url, '--strict');
       expect(of('warning')).toEqual(['redis-persistence']);
       expect(status).toBe(1);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe('a Redis that does not know CONFIG, as many services', () => {
+  it('says that it could not look, and where to', async () => {
+    const server = await startRedis({
+      appendonly: 'always',
+      args: ['--rename-command', 'CONFIG', ''],
+    });
+    try {
+      expect((await doctor(server.url)).find('redis-persistence')).toMatchObject({
+        couldNotLook: true,
+        seen: expect.stringContaining('does not answer CONFIG GET'),
+      });
     } finally {
       await server.stop();
     }

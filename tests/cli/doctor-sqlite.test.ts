@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Holder } from '../../src/coordinators/index.js';
 import { leaseSchema } from '../../src/coordinators/sqlite/schema.js';
 import { loadSqlite } from '../../src/drivers/sqlite/index.js';
@@ -52,6 +52,21 @@ describe('the doctor on a SQLite file', () => {
     expect(report.find('sqlite-journal').seen).toBe('WAL, and tenure writes with synchronous FULL');
     expect(report.find('sqlite-file-system').seen).toBeTruthy();
     expect([readdirSync(folder), readFileSync(path)]).toEqual(before);
+  });
+
+  it('takes no offence at a default that nobody has used yet', async () => {
+    vi.stubEnv('XDG_STATE_HOME', join(folder, 'state'));
+    vi.stubEnv('TENURE_URL', '');
+    try {
+      const report = await doctor();
+      expect(faults(report)).toEqual([
+        ['sqlite-folder', 'note'],
+        ['sqlite-file', 'note'],
+      ]);
+      expect(report.status).toBe(0);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it('finds another journal mode, and a file that is open to everybody', async () => {

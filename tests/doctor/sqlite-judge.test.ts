@@ -16,7 +16,14 @@ const fileSystem: FileSystemFacts = {
   ...{ kind: 'ext4', isShared: false, isReadOnly: false, freeBytes: gibibyte },
 };
 const folder: FolderFacts = {
-  ...{ path: '/var/lib/tenure', isThere: true, isWritable: true, isOpenToAll: false, fileSystem },
+  ...{
+    path: '/var/lib/tenure',
+    isThere: true,
+    isMadeWhenNeeded: false,
+    isWritable: true,
+    isOpenToAll: false,
+    fileSystem,
+  },
 };
 const { applicationId } = leaseSchema;
 const file: FileFacts = {
@@ -35,10 +42,11 @@ const on = (other: Partial<FileSystemFacts>) => {
 const withFile = (other: Partial<FileFacts>): SqliteFacts => {
   return { ...facts, file: { ...file, ...other } };
 };
-const nowhere: SqliteFacts = {
-  ...facts,
-  folder: { ...{ path: '/none', isThere: false, isWritable: false, isOpenToAll: false } },
+const noFolder = {
+  ...{ path: '/none', isThere: false, isMadeWhenNeeded: false, isWritable: false },
+  isOpenToAll: false,
 };
+const nowhere: SqliteFacts = { ...facts, folder: noFolder };
 
 describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   { id: 'sqlite-library', verdict: 'ok', facts },
@@ -48,6 +56,10 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   },
   { id: 'sqlite-folder', verdict: 'ok', facts },
   { id: 'sqlite-folder', verdict: 'critical', facts: nowhere, says: 'no folder' },
+  {
+    ...{ id: 'sqlite-folder', verdict: 'note', says: 'no folder /none yet' },
+    facts: { ...facts, folder: { ...noFolder, isMadeWhenNeeded: true } },
+  },
   { id: 'sqlite-folder', verdict: 'critical', facts: inFolder({ isWritable: false }) },
   { id: 'sqlite-folder', verdict: 'warning', facts: inFolder({ isOpenToAll: true }) },
   { id: 'sqlite-file-system', verdict: 'ok', facts, says: 'ext4' },

@@ -6,6 +6,7 @@ import { naming, placesIn } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
 import { call } from '../session.js';
 import type { Setting } from '../settings/index.js';
+import { defaultSource } from '../settings/setting.js';
 import { addressOf, checkUrl, filePathOf, storeKindOf, urlForms } from '../store-url.js';
 
 export interface Examined extends Examination {
@@ -24,7 +25,10 @@ export async function examine(
 ): Promise<Examined> {
   checkUrl(url, source);
   const purpose = { namespace, ttlMs, signal, runtime: realRuntime, timeoutMs: call.timeoutMs };
-  const examination = await naming(placesIn(source), () => examineStore(url, source, purpose));
+  const examination = await orAborted(
+    naming(placesIn(source), () => examineStore(url, source, purpose)),
+    signal,
+  );
   return { ...examination, address: addressOf(url), namespace, ttlMs };
 }
 
@@ -48,7 +52,10 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
     }
     case 'sqlite': {
       const { examineSqlite } = await import('../../doctor/sqlite/index.js');
-      return await examineSqlite(resolve(filePathOf(url, source)), purpose);
+      // As for everybody else, the folder of the default is ours to make.
+      const createDirectory = source === defaultSource;
+      const path = resolve(filePathOf(url, source));
+      return await examineSqlite(path, { ...purpose, createDirectory });
     }
     case 'zookeeper': {
       const { examineZooKeeper } = await import('../../doctor/zookeeper/index.js');
@@ -61,4 +68,14 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
     case 'memory':
       throw new OptionError(source, url, 'is a memory of one process', `use ${urlForms}`);
   }
+}
+
+/** Whoever stops the command does not wait for a store that hangs. @throws the reason of the signal. */
+function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

@@ -1,19 +1,15 @@
-import { EtcdKeys } from '../../coordinators/etcd/keys.js';
 import { etcdPromises } from '../../coordinators/etcd/promises.js';
 import { type Endpoint, endpointText } from '../../drivers/endpoint.js';
-import { EtcdClient } from '../../drivers/etcd/client.js';
+import type { EtcdClient } from '../../drivers/etcd/client.js';
 import type { EtcdLocation } from '../../drivers/etcd/location.js';
-import {
-  StoreMisconfiguredError,
-  StoreRefusedError,
-  type TenureError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { StoreMisconfiguredError, type TenureError, UnreachableError } from '../../errors/index.js';
 import { type Looked, seen, unseen } from '../check.js';
 import type { Purpose } from '../finding.js';
 import { type Soundings, sound } from '../soundings.js';
 import { isLoopback } from '../way.js';
-import type { Access, EndpointFacts, EtcdFacts, MemberFacts } from './facts.js';
+import { lookAtAccess } from './access.js';
+import { ask, countKeys, isDenial, withClient } from './asking.js';
+import type { EndpointFacts, EtcdFacts, MemberFacts } from './facts.js';
 import { rawAnswer } from './raw.js';
 
 const statusPath = '/v3/maintenance/status';
@@ -75,27 +71,6 @@ function common({ endpoints, tls, user, password }: EtcdLocation) {
   return { promises: etcdPromises, way, isLocal };
 }
 
-async function withClient<Value>(
-  location: EtcdLocation,
-  { runtime, signal }: Purpose,
-  body: (client: EtcdClient) => Promise<Value>,
-): Promise<Value> {
-  const client = new EtcdClient({ what: 'the doctor', location, runtime });
-  const close = () => client.close();
-  signal.addEventListener('abort', close);
-  try {
-    return await body(client);
-  } finally {
-    signal.removeEventListener('abort', close);
-    close();
-  }
-}
-
-function ask(client: EtcdClient, path: string, what: string, timeoutMs: number) {
-  const deadline = client.deadline(timeoutMs);
-  return client.call({ path, body: {}, what, deadline, isRepeatable: true });
-}
-
 interface Status {
   readonly version?: string;
   readonly dbSize?: string;
@@ -145,21 +120,13 @@ function failureText(address: string, error: unknown): string {
 /** A read that a majority confirms. Why it was not, if so. @throws {StoreMisconfiguredError} for a login that fails. */
 async function lookAtQuorum(client: EtcdClient, purpose: Purpose): Promise<string | undefined> {
   try {
-    await countKeys(client, purpose);
+    // Half of the time is enough for an election to end meanwhile.
+    await countKeys(client, { ...purpose, timeoutMs: purpose.timeoutMs / 2 });
     return undefined;
   } catch (error) {
     if (error instanceof StoreMisconfiguredError && !isDenial(error)) throw error;
     return isDenial(error) ? undefined : (error as Error).message.replace(/\.$/, '');
   }
-}
-
-function countKeys(client: EtcdClient, { namespace, timeoutMs }: Purpose): Promise<unknown> {
-  const range = new EtcdKeys('', namespace).partOfGroup('suspended', '');
-  return client.read(
-    [{ kind: 'get', range, isCount: true }],
-    'a count',
-    client.deadline(timeoutMs),
-  );
 }
 
 async function soundingsOf(
@@ -196,53 +163,6 @@ function lookAtMembers(client: EtcdClient, { timeoutMs }: Purpose) {
   );
 }
 
-async function lookAtAccess(
-  client: EtcdClient,
-  location: EtcdLocation,
-  purpose: Purpose,
-): Promise<Looked<Access>> {
-  const { user = 'none', tls } = location;
-  const stranger = { ...location, user: undefined, password: undefined };
-  const isOn = !(await isAllowed(
-    withClient(stranger, purpose, (anybody) => countKeys(anybody, purpose)),
-  ));
-  const mayWrite = await isAllowed(writeNothing(client, purpose)).catch((error) => {
-    // One that takes no writes at all is told of as such.
-    if (error instanceof StoreRefusedError) return undefined;
-    throw error;
-  });
-  const askForUsers = () => ask(client, '/v3/auth/user/list', 'the users', purpose.timeoutMs);
-  const isRoot = isOn && (await isAllowed(askForUsers()));
-  return seen({ isOn, hasCertificate: tls?.cert !== undefined, user, mayWrite, isRoot });
-}
-
-/**
- * A transaction under a condition that never holds: its right to write is checked, and nothing is written.
- */
-function writeNothing(client: EtcdClient, { namespace, timeoutMs }: Purpose): Promise<unknown> {
-  const keys = new EtcdKeys('', namespace);
-  const own = keys.part('suspended', 'doctor');
-  // In the namespace `default` each name has a key of its own, and a right to it.
-  const all = namespace === 'default' ? [own] : [own, `${keys.election('doctor')}/`];
-  return client.txn(
-    [{ range: { key: own }, mod: Number.MAX_SAFE_INTEGER }],
-    all.map((key) => ({ kind: 'put', key, value: '', lease: '0' })),
-    'a question for its rights',
-    client.deadline(timeoutMs),
-    true,
-  );
-}
-
-async function isAllowed(asked: Promise<unknown>): Promise<boolean> {
-  try {
-    await asked;
-    return true;
-  } catch (error) {
-    if (error instanceof StoreMisconfiguredError) return false;
-    throw error;
-  }
-}
-
 async function looked<Fact>(
   asked: Promise<unknown>,
   what: string,
@@ -257,8 +177,4 @@ async function looked<Fact>(
       return unseen(`nobody tells ${what}`, 'bring the other members back first');
     throw error;
   }
-}
-
-function isDenial(error: unknown): boolean {
-  return error instanceof StoreMisconfiguredError && /lacks a right/.test(error.message);
 }

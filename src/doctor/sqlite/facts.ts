@@ -17,6 +17,8 @@ export interface SqliteFacts extends CommonFacts {
 export interface FolderFacts {
   readonly path: string;
   readonly isThere: boolean;
+  /** Whoever opens the file first makes the folder. */
+  readonly isMadeWhenNeeded: boolean;
   readonly isWritable: boolean;
   readonly isOpenToAll: boolean;
   readonly fileSystem?: FileSystemFacts;

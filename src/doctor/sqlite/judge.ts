@@ -24,11 +24,16 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
   },
   {
     id: 'sqlite-folder',
-    severities: ['critical', 'warning'],
+    severities: ['critical', 'warning', 'note'],
     risk: 'the file, and the two beside it, cannot be made: every lease is refused',
     remedy: '`mkdir -p` the folder, and `chown` it to the user of tenure',
     judge({ folder }) {
-      if (!folder.isThere) return critical(`there is no folder ${folder.path}`);
+      if (!folder.isThere) {
+        const text = `there is no folder ${folder.path}`;
+        if (!folder.isMadeWhenNeeded) return critical(text);
+        const risk = 'the first who acquires makes it, for its own user alone';
+        return note(`${text} yet`, { risk, remedy: 'nothing has to be done' });
+      }
       if (!folder.isWritable) return critical(`this user may not write to ${folder.path}`);
       if (!folder.isOpenToAll) return ok(`${folder.path} can be written to`);
       return warning(`every user may write to ${folder.path}`, {

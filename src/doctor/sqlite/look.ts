@@ -22,13 +22,13 @@ import { mountOf } from './mounts.js';
  * All that is looked at around a file. It is not opened as a database, since that makes two files beside it; its head is
  * read as it stands. So let no process look that has the file open: closing it drops the locks of the whole process.
  */
-export async function lookAtFile(path: string): Promise<SqliteFacts> {
+export async function lookAtFile(path: string, makesFolder: boolean): Promise<SqliteFacts> {
   const file = lookAtItself(path);
   return {
     promises: sqlitePromises,
     path,
     missingLibrary: await missingLibrary(),
-    folder: lookAtFolder(dirname(path)),
+    folder: lookAtFolder(dirname(path), makesFolder),
     ...(file !== undefined && { file }),
     lockHolder: findLockHolder(path),
     uid: process.getuid?.(),
@@ -45,15 +45,16 @@ async function missingLibrary(): Promise<string | undefined> {
   }
 }
 
-function lookAtFolder(path: string): FolderFacts {
+function lookAtFolder(path: string, isMadeWhenNeeded: boolean): FolderFacts {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isDirectory())
-    return { path, isThere: false, isWritable: false, isOpenToAll: false };
+    return { path, isThere: false, isMadeWhenNeeded, isWritable: false, isOpenToAll: false };
   // In one with the sticky bit, such as /tmp, only its owner may replace a file.
   const isSticky = (stats.mode & 0o1000) !== 0;
   return {
     path,
     isThere: true,
+    isMadeWhenNeeded,
     isWritable: isAllowed(path, constants.W_OK | constants.X_OK),
     isOpenToAll: (stats.mode & 0o002) !== 0 && !isSticky,
     fileSystem: lookAtFileSystem(path),
