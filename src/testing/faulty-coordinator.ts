@@ -155,8 +155,8 @@ export class FaultyCoordinator implements Coordinator {
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
     const asked = copyOf(requests);
-    return this.#call('acquire', call, async () => {
-      const results = await this.#store.acquire(asked, call);
+    return this.#call('acquire', call, async (bound) => {
+      const results = await this.#store.acquire(asked, bound);
       for (const [index, { name, holder }] of asked.entries()) {
         const result = results[index];
         if (result?.outcome === 'granted') this.#grants.note({ name, holder, term: result.term });
@@ -167,26 +167,26 @@ export class FaultyCoordinator implements Coordinator {
 
   async renew(requests: readonly RenewRequest[], call: CallOptions): Promise<RenewResult[]> {
     const asked = copyOf(requests);
-    return this.#call('renew', call, () => this.#store.renew(asked, call));
+    return this.#call('renew', call, (bound) => this.#store.renew(asked, bound));
   }
 
   async release(requests: readonly ReleaseRequest[], call: CallOptions): Promise<EndResult[]> {
     const asked = copyOf(requests);
-    return this.#call('release', call, () => this.#store.release(asked, call));
+    return this.#call('release', call, (bound) => this.#store.release(asked, bound));
   }
 
   async handoff(requests: readonly HandoffRequest[], call: CallOptions): Promise<EndResult[]> {
     const asked = copyOf(requests);
-    return this.#call('handoff', call, () => this.#store.handoff(asked, call));
+    return this.#call('handoff', call, (bound) => this.#store.handoff(asked, bound));
   }
 
   async read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]> {
     const asked = copyOf(names);
-    return this.#call('read', call, () => this.#store.read(asked, call));
+    return this.#call('read', call, (bound) => this.#store.read(asked, bound));
   }
 
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
-    return this.#call('list', call, () => this.#store.list(group, call));
+    return this.#call('list', call, (bound) => this.#store.list(group, bound));
   }
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
@@ -199,16 +199,16 @@ export class FaultyCoordinator implements Coordinator {
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
     const asked = copyOf(requests);
-    return this.#call('enroll', call, () => this.#store.enroll(asked, call));
+    return this.#call('enroll', call, (bound) => this.#store.enroll(asked, bound));
   }
 
   async withdraw(requests: readonly WithdrawRequest[], call: CallOptions): Promise<void> {
     const asked = copyOf(requests);
-    return this.#call('withdraw', call, () => this.#store.withdraw(asked, call));
+    return this.#call('withdraw', call, (bound) => this.#store.withdraw(asked, bound));
   }
 
   async candidates(name: string, call: CallOptions): Promise<Candidate[]> {
-    return this.#call('candidates', call, () => this.#store.candidates(name, call));
+    return this.#call('candidates', call, (bound) => this.#store.candidates(name, bound));
   }
 
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
@@ -221,25 +221,25 @@ export class FaultyCoordinator implements Coordinator {
     call: CallOptions,
   ): Promise<LeaseRecord | undefined> {
     const asked = copyOf(request);
-    return this.#call('revoke', call, () => this.#store.revoke(name, asked, call));
+    return this.#call('revoke', call, (bound) => this.#store.revoke(name, asked, bound));
   }
 
   async suspend(name: string, act: Act, call: CallOptions): Promise<LeaseRecord> {
     const asked = copyOf(act);
-    return this.#call('suspend', call, () => this.#store.suspend(name, asked, call));
+    return this.#call('suspend', call, (bound) => this.#store.suspend(name, asked, bound));
   }
 
   async resume(name: string, act: Act, call: CallOptions): Promise<boolean> {
     const asked = copyOf(act);
-    return this.#call('resume', call, () => this.#store.resume(name, asked, call));
+    return this.#call('resume', call, (bound) => this.#store.resume(name, asked, bound));
   }
 
   async history(name: string, call: CallOptions): Promise<HistoryEntry[]> {
-    return this.#call('history', call, () => this.#store.history(name, call));
+    return this.#call('history', call, (bound) => this.#store.history(name, bound));
   }
 
   async readDocument(name: string, call: CallOptions): Promise<StoredDocument | undefined> {
-    return this.#call('readDocument', call, () => this.#store.readDocument(name, call));
+    return this.#call('readDocument', call, (bound) => this.#store.readDocument(name, bound));
   }
 
   async writeDocument(
@@ -248,8 +248,8 @@ export class FaultyCoordinator implements Coordinator {
     expectedVersion: number,
     call: CallOptions,
   ): Promise<WriteDocumentResult> {
-    return this.#call('writeDocument', call, () =>
-      this.#store.writeDocument(name, text, expectedVersion, call),
+    return this.#call('writeDocument', call, (bound) =>
+      this.#store.writeDocument(name, text, expectedVersion, bound),
     );
   }
 
@@ -261,15 +261,23 @@ export class FaultyCoordinator implements Coordinator {
   async #call<Answer>(
     operation: string,
     call: CallOptions,
-    send: () => Promise<Answer>,
+    send: (bound: CallOptions) => Promise<Answer>,
   ): Promise<Answer> {
-    return await this.#caller.call(operation, checkTimeout(call), () => {
-      const answer = send();
+    const timeoutMs = checkTimeout(call);
+    let isGivenUp = false;
+    const execute = () => {
+      // Nobody waits any more, so the store may take its time.
+      const answer = send({ timeoutMs: isGivenUp ? Math.max(timeoutMs, actTimeoutMs) : timeoutMs });
       const forget = () => void this.#executing.delete(noted);
       const noted: Promise<void> = answer.then(forget, forget);
       this.#executing.add(noted);
       return answer;
-    });
+    };
+    try {
+      return await this.#caller.call(operation, timeoutMs, execute);
+    } finally {
+      isGivenUp = true;
+    }
   }
 }
 
