@@ -2,13 +2,17 @@ import { beliefChecker } from './belief.js';
 import type { Checker } from './checker.js';
 import { fenceChecker } from './fence.js';
 import { hygieneChecker } from './hygiene.js';
+import { lifeChecker } from './life.js';
 import { livenessChecker } from './liveness.js';
+import { ownershipChecker } from './ownership.js';
 import { termsChecker } from './terms.js';
 
 /** Those that every run has. Each remembers what it saw, so a run makes its own. */
 export const checkers: readonly (() => Checker)[] = [
   termsChecker,
+  ownershipChecker,
   beliefChecker,
+  lifeChecker,
   fenceChecker,
   hygieneChecker,
   livenessChecker,

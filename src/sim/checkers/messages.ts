@@ -43,6 +43,11 @@ export class MessagesChecker implements Checker {
       this.#bench?.violated(`${nameOf(message)} was acknowledged before its effect`);
   }
 
+  /** The log let somebody do this whose term is not the one that is installed in it. */
+  obeyedStranger(what: string): void {
+    this.#bench?.violated(`the log obeyed a stranger: ${what}`);
+  }
+
   atEnd(bench: Bench): void {
     for (const [key, all] of this.#appended) {
       const appliedCount = this.#applied.get(key) ?? 0;
