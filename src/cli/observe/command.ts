@@ -1,5 +1,6 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { validateName } from '../../coordinators/index.js';
+import { OptionError } from '../../errors/index.js';
 import { outputOption } from '../output-option.js';
 import { runOnStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
@@ -70,24 +71,36 @@ Examples:
 function addWatch(program: Command, wiring: Wiring): void {
   const command = program
     .command('watch')
-    .summary('print a line for each change, until interrupted')
+    .summary('show who holds what, live, until interrupted')
     .description(
-      'Prints what stands there now, then a line per change until you stop it. Says "unsure" when the store does not answer: then nobody can tell. What comes and goes within a moment may not be seen; the history has it.',
+      'On a terminal: who holds what, live, with the time left, the shards of a group by their workers, and the last events. Into a file or a pipe: what stands there now, then a line per change. Says "unsure" when the store does not answer: then nobody can tell. What comes and goes within a moment may not be seen; the history has it.',
     )
     .argument('[name]', 'a name or a group; the root group if left out')
-    .addOption(outputOption(['text', 'jsonl']));
+    .addOption(
+      new Option('-o, --output <format>', 'default: live on a terminal, else text').choices([
+        'live',
+        'text',
+        'jsonl',
+      ]),
+    );
   addSettings(command, ['url', 'namespace']).addHelpText(
     'after',
     `
 Examples:
   tenure watch payments
+  tenure watch chat                a group of workers: the map of its shards
   tenure watch jobs -o jsonl | jq -r 'select(.state == "free") | .name'
 `,
   );
-  command.action((name: string | undefined, flags: Flags & { output: WatchFormat }) =>
+  command.action((name: string | undefined, flags: Flags & { output?: 'live' | WatchFormat }) =>
     runOnStore(wiring, 'watch', flags, async (session) => {
       if (name !== undefined) validateName(name, 'NAME or GROUP');
-      return (await import('./watch.js')).watch(session, name, flags.output);
+      const { canDraw, takeScreen } = await import('./live/screen.js');
+      const { output = canDraw() ? 'live' : 'text' } = flags;
+      if (output !== 'live') return (await import('./watch.js')).watch(session, name, output);
+      if (!canDraw())
+        throw new OptionError('--output', output, 'needs a terminal', 'use text or jsonl');
+      return (await import('./live/live.js')).watchLive(session, name, takeScreen());
     }),
   );
 }

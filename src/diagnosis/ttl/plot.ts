@@ -75,7 +75,7 @@ function grid(rows: readonly TtlRow[], { x, losses, takeover }: Axes): string[] 
     label(x(ttlMs), height - bottom + 18, sayMs(ttlMs), 'middle', '#555555'),
   ]);
   const most = Math.max(10, ...rows.map(({ lossesPerDay }) => lossesPerDay));
-  const powers = Array.from({ length: 12 }, (_, power) => 10 ** (power - 4)).filter(
+  const powers = Array.from({ length: 12 }, (_, power) => Number(`1e${power - 4}`)).filter(
     (one) => one <= most,
   );
   const horizontal = powers.flatMap((power) => [
