@@ -21,7 +21,16 @@ export async function resolve(specifier, context, next) {
 /** @type {import('node:module').LoadHook} */
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
-  const { outputText } = ts.transpileModule(await readFile(fileURLToPath(url), 'utf8'), {
+  return toModule(url, await readFile(fileURLToPath(url), 'utf8'));
+}
+
+/**
+ * @param {string} url
+ * @param {string} text its TypeScript
+ * @returns {import('node:module').LoadFnOutput}
+ */
+export function toModule(url, text) {
+  const { outputText } = ts.transpileModule(text, {
     fileName: fileURLToPath(url),
     compilerOptions: {
       module: ts.ModuleKind.ESNext,

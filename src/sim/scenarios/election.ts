@@ -2,6 +2,7 @@ import { Elections } from '../../elections/index.js';
 import { StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { sleep } from '../../time/index.js';
+import { claimedStateChecker } from '../checkers/claimed-state.js';
 import type { SimHost } from '../host.js';
 import type { App, Scenario, ScenarioStage } from './scenario.js';
 
@@ -13,7 +14,11 @@ const name = 'sim/leader';
  */
 export const election: Scenario = {
   name: 'election',
-  prepare: (stage) => ({ boot: (host) => lead(host, stage), isSettled: () => true }),
+  prepare: (stage) => ({
+    checkers: [claimedStateChecker()],
+    boot: (host) => lead(host, stage),
+    isSettled: () => true,
+  }),
 };
 
 function lead(host: SimHost, { timing, processIds }: ScenarioStage): App {

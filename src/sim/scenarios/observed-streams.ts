@@ -1,4 +1,6 @@
+import type { InstalledTerm } from '../../fences/rule.js';
 import type {
+  InstallResult,
   PublishRequest,
   PublishResult,
   StepRequest,
@@ -12,6 +14,8 @@ import type { MessageFacts } from '../checkers/messages.js';
 export interface StreamsObserver {
   appended(message: MessageFacts): void;
   finished(message: MessageFacts): void;
+  /** The log let somebody read, or changed something, whose term is not the one that is installed in it. */
+  obeyedStranger(what: string): void;
 }
 
 /** Logs that tell what they accept and what they let go. */
@@ -32,6 +36,8 @@ class ObservedLog extends ShardLog {
   readonly #observer: StreamsObserver;
   readonly #unfinished = new Map<string, MessageFacts>();
   #appendedCount = 0;
+  /** The term that was installed last, and whose it is. */
+  #owner = '';
 
   constructor(observer: StreamsObserver, dedupeWindowMs: number) {
     super(dedupeWindowMs);
@@ -49,8 +55,21 @@ class ObservedLog extends ShardLog {
     return result;
   }
 
+  override install(candidate: InstalledTerm): InstallResult {
+    const result = super.install(candidate);
+    if (result.outcome === 'installed') this.#owner = `${candidate.term} ${candidate.holderDigest}`;
+    return result;
+  }
+
   override step(request: StepRequest): StepResult {
+    const { term, holder } = request.token;
+    const isOwner = `${term} ${holder.digest}` === this.#owner;
+    const { messageCount } = this;
     const result = super.step(request);
+    if (!isOwner && result.outcome === 'ok' && result.messages.length > 0)
+      this.#observer.obeyedStranger(`read in term ${term}`);
+    if (!isOwner && this.messageCount < messageCount)
+      this.#observer.obeyedStranger(`acknowledged in term ${term}`);
     if (result.outcome !== 'ok') return result;
     for (const position of request.acknowledge) {
       const message = this.#unfinished.get(position);
