@@ -22,10 +22,13 @@ import type {
   WriteDocumentResult,
 } from '../coordinators/index.js';
 import { checkTimeout, Holder } from '../coordinators/index.js';
+import { MemoryStore, memoryCoordinator } from '../coordinators/memory/index.js';
 import { type DisturbOptions, FaultLink, MemoryCaller } from '../drivers/memory/index.js';
+import { requireObject } from '../errors/checks.js';
 import { StoreRefusedError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import type { FencingToken } from '../fences/index.js';
+import { requireCoordinator } from '../leases/require-coordinator.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { Grants } from './grants.js';
@@ -63,15 +66,17 @@ export class FaultyCoordinator implements Coordinator {
   readonly #caller: MemoryCaller;
   readonly #executing = new Set<Promise<unknown>>();
 
-  /** @param store is owned: closed with this one. */
-  constructor(store: Coordinator, options: FaultyCoordinatorOptions = {}) {
-    this.promises = store.promises;
-    this.#store = store;
+  /** @param store owned: closed with this one. Default: one in memory, of which nobody else knows. */
+  constructor(store?: Coordinator, options: FaultyCoordinatorOptions = {}) {
+    requireObject('options', options);
     this.#runtime = requireRuntime(options.runtime);
+    this.#store = store ?? memoryCoordinator(new MemoryStore({ runtime: this.#runtime }));
+    requireCoordinator(this.#store);
+    this.promises = this.#store.promises;
     this.#grants = options.grants ?? new Grants();
     this.#passage = options.passage ?? new Passage();
     this.#caller = new MemoryCaller({
-      what: `${store.promises.store} store`,
+      what: `${this.promises.store} store`,
       runtime: this.#runtime,
       link: this.#passage.around(this.#link),
       // The store judges for itself what comes too late, by the time at which it is asked.

@@ -1,6 +1,6 @@
 import type { Coordinator } from '../coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../coordinators/memory/index.js';
-import { requireObject } from '../errors/checks.js';
+import { requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { FencingToken } from '../fences/index.js';
 import type { Runtime } from '../time/index.js';
@@ -32,7 +32,7 @@ export class TestFleet {
   readonly #processes = new Map<string, TestProcess>();
 
   constructor(options: TestFleetOptions = {}) {
-    const { seed = 1, connect } = requireObject('options', options);
+    const { seed = 1, connect } = requireKnown('options', options, { seed: true, connect: true });
     this.clock = new VirtualRuntime({ seed });
     const store = new MemoryStore({ runtime: this.clock });
     this.#connect = connect ?? ((runtime) => memoryCoordinator(store, { runtime }));

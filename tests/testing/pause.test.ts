@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { Coordinator } from '../../src/coordinators/index.js';
 import { Leases } from '../../src/leases/index.js';
-import { memoryFence } from '../../src/memory.js';
-import { ProcessRuntime, TestFleet, VirtualRuntime } from '../../src/testing.js';
+import { MemoryStore, memoryCoordinator, memoryFence } from '../../src/memory.js';
+import {
+  FaultyCoordinator,
+  ProcessRuntime,
+  type Runtime,
+  TestFleet,
+  VirtualRuntime,
+} from '../../src/testing.js';
 
 const name = 'payments';
 const ttlMs = 6_000;
@@ -219,6 +226,31 @@ describe('a fleet', () => {
     const fleet = new TestFleet();
     fleet.process('ann');
     expect(() => fleet.process('ann')).toThrow(/give each process an id of its own/);
+  });
+
+  it('refuses an option that is none', () => {
+    expect(() => new TestFleet({ sed: 7 } as never)).toThrow(/did you mean seed/);
+    expect(() => new FaultyCoordinator({} as never)).toThrow(/is not a coordinator/);
+  });
+
+  it('puts its faults around another store, one connection for each process', async () => {
+    const stores = new Map<Runtime, Coordinator>();
+    const shared = new MemoryStore();
+    const connect = (runtime: Runtime) => {
+      const store = memoryCoordinator(shared, { runtime });
+      stores.set(runtime, store);
+      return store;
+    };
+    const fleet = new TestFleet({ connect });
+    const ann = fleet.process('ann');
+    expect(stores.size).toBe(2);
+    expect(stores.has(ann.runtime)).toBe(true);
+    expect(await ann.coordinator.writeDocument('pins', 'text', 0, call)).toMatchObject({
+      version: 1,
+    });
+    expect(await fleet.operator.readDocument('pins', call)).toMatchObject({ text: 'text' });
+    await fleet.close();
+    await expect(stores.get(ann.runtime)?.read([name], call)).rejects.toThrow(/closed/);
   });
 
   it('is the same run for the same seed, and another for another', async () => {
