@@ -54,7 +54,7 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
       servers: [...model.servers, resourceId, ...(scenario.servers ?? [])],
       storeFaults: model.faults,
       ttlMs,
-      largestStepMs: model.largestStepMs ?? 100_000,
+      largestStepMs: Math.min(model.largestStepMs ?? 100_000, scenario.largestStepMs ?? 100_000),
       untilMs: healedAtMs,
     });
   const endsAtMs = healedAtMs + 30_000;

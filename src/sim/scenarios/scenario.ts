@@ -13,6 +13,8 @@ export interface Scenario {
   readonly name: string;
   /** Servers of its own besides the store and the resource, by id; they meet faults as the others do. */
   readonly servers?: readonly string[];
+  /** The servers' wall clocks are set by this much at most, in milliseconds. Default 100,000. */
+  readonly largestStepMs?: number;
   prepare(stage: ScenarioStage): PreparedScenario;
 }
 
