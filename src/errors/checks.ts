@@ -56,6 +56,34 @@ export function requireArray<Item>(
   throw new OptionError(option, value, 'is not an array', remedy);
 }
 
+/** @throws {OptionError} unless it is a number of milliseconds, whole or not, within these bounds. */
+export function requireDuration(
+  option: string,
+  value: number,
+  smallestMs: number,
+  largestMs: number,
+): number {
+  if (typeof value === 'number' && value >= smallestMs && value <= largestMs) return value;
+  const remedy = `use ${smallestMs} to ${largestMs} milliseconds`;
+  throw new OptionError(option, value, 'is out of range', remedy);
+}
+
+/** @throws {OptionError} unless it is a whole number within these bounds. @param unit such as ` milliseconds`. */
+export function requireWhole(
+  option: string,
+  value: number,
+  smallest: number,
+  largest: number,
+  unit = '',
+): number {
+  if (Number.isSafeInteger(value) && value >= smallest && value <= largest) return value;
+  const remedy = `use a whole number from ${smallest} to ${largest}${unit}`;
+  throw new OptionError(option, value, 'is out of range', remedy);
+}
+
+/** All keys of some options, or all names of some events: the compiler sees to it that none is missing. */
+export type Known<Named extends object> = Readonly<Record<keyof Named, true>>;
+
 /**
  * The options, if all of them are known: one that is misspelt would be passed over in silence, and its default taken.
  *
@@ -64,21 +92,37 @@ export function requireArray<Item>(
 export function requireKnown<Options extends object>(
   option: string,
   options: Options,
-  known: Readonly<Record<keyof Options, true>>,
+  known: Known<Options>,
+  remedy?: string,
 ): Options {
-  requireObject(option, options);
-  for (const name of Object.keys(options)) {
-    if (Object.hasOwn(known, name)) continue;
-    const names = Object.keys(known);
-    const meant = names.find((one) => distance(name.toLowerCase(), one.toLowerCase()) <= 2);
-    const remedy =
-      meant === undefined ? `use some of ${names.join(', ')}` : `did you mean ${meant}?`;
-    throw new OptionError(`${option}.${name}`, name, 'is no option', remedy);
-  }
+  requireObject(option, options, remedy);
+  for (const name of Object.keys(options))
+    requireKnownName(`${option}.${name}`, name, known, 'is no option');
   return options;
 }
 
-/** How many letters are to be put in, left out or changed; a unit behind the word (`timeout`, `timeoutMs`) counts as two. */
+/** @throws {OptionError} for a name that is none of these, with the one that may be meant. */
+export function requireKnownName(
+  option: string,
+  name: unknown,
+  known: Readonly<Record<string, true>>,
+  problem: string,
+): void {
+  if (typeof name === 'string' && Object.hasOwn(known, name)) return;
+  const names = Object.keys(known);
+  const meant = nearest(String(name), names);
+  const remedy = meant === undefined ? `use some of ${names.join(', ')}` : `did you mean ${meant}?`;
+  throw new OptionError(option, name, problem, remedy);
+}
+
+/** The one of these that a misspelt word is likely to mean. */
+export function nearest(word: string, words: readonly string[]): string | undefined {
+  const distances = words.map((one) => distance(word.toLowerCase(), one.toLowerCase()));
+  const least = Math.min(...distances);
+  return least <= 2 ? words[distances.indexOf(least)] : undefined;
+}
+
+/** How many letters are to be put in, left out or changed. A unit that was forgotten (`timeout` for `timeoutMs`) makes two. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let i = 1; i <= one.length; i++) {

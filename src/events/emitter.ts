@@ -1,3 +1,5 @@
+import { type Known, requireKnownName } from '../errors/checks.js';
+
 /** Takes back what a subscription set up. Safe to call twice. */
 export type Unsubscribe = () => void;
 
@@ -9,9 +11,21 @@ export type Unsubscribe = () => void;
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
+  readonly #known: Known<Events> | undefined;
 
-  /** Calls `listener` with every later event of that name, in order of subscription, synchronously. */
+  /** @param known all names, if `on` is to refuse every other one. Default: whatever somebody listens to is taken. */
+  constructor(known?: Known<Events>) {
+    this.#known = known;
+  }
+
+  /**
+   * Calls `listener` with every later event of that name, in order of subscription, synchronously.
+   *
+   * @throws {OptionError} for a name that no event has, where the names are known.
+   */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): Unsubscribe {
+    if (this.#known !== undefined)
+      requireKnownName('event', name, this.#known, 'is told by nobody');
     const own = (event: Events[Name]) => listener(event);
     let set = this.#listeners.get(name);
     if (set === undefined) {
