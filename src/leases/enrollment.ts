@@ -1,6 +1,6 @@
 import type { Holder, LeaseRecord, Standing } from '../coordinators/index.js';
 import { checkEnrollments } from '../coordinators/requests.js';
-import { requireObject } from '../errors/checks.js';
+import { type Known, requireKnown } from '../errors/checks.js';
 
 export interface EnrollOptions {
   /** `waiting`: to be called when the name is free. `present`: able to lead, not waiting. `observing`: only there. */
@@ -87,10 +87,16 @@ export class Enrollment {
   }
 }
 
+const enrollKeys: Known<EnrollOptions> = { standing: true, preference: true, metadata: true };
+
 /** @throws {OptionError} for what a store would refuse, before it goes along with what others ask for. */
 export function validateEnrollment(name: string, holder: Holder, options: EnrollOptions): void {
   const remedy = 'pass an object with a standing';
-  const { standing, preference = 0, metadata } = requireObject('options', options, remedy);
+  const {
+    standing,
+    preference = 0,
+    metadata,
+  } = requireKnown('options', options, enrollKeys, remedy);
   const told = { name, holder, standing, preference, ttlMs: 1_000 };
   checkEnrollments([metadata === undefined ? told : { ...told, metadata }]);
 }

@@ -1,5 +1,11 @@
 import { type Coordinator, Holder, type LeaseRecord, validateName } from '../coordinators/index.js';
-import { requireArray, requireInstance, requireObject } from '../errors/checks.js';
+import {
+  type Known,
+  requireArray,
+  requireInstance,
+  requireKnown,
+  requireObject,
+} from '../errors/checks.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
@@ -18,7 +24,7 @@ import {
   refineTiming,
   validateHandoff,
 } from './options.js';
-import { type AcquireOptions, particularsOf } from './particulars.js';
+import { type AcquireOptions, acquireKeys, particularsOf, requireAcquire } from './particulars.js';
 import type { Renewal } from './renewal.js';
 import type { RenewalReport } from './renewer.js';
 import { Renewers } from './renewers.js';
@@ -53,6 +59,27 @@ export interface LeaseEvents {
   duplicate: { readonly name: string; readonly id: string };
 }
 
+const eventNames: Known<LeaseEvents> = {
+  acquired: true,
+  uncertain: true,
+  recovered: true,
+  lost: true,
+  released: true,
+  renewal: true,
+  duplicate: true,
+};
+const leasesKeys: Known<LeasesOptions> = {
+  id: true,
+  runtime: true,
+  ttlMs: true,
+  renewEveryMs: true,
+  giveUpAfterMs: true,
+  attemptTimeoutMs: true,
+  renewFrom: true,
+  stallLimitMs: true,
+  onStall: true,
+};
+
 /**
  * All leases of one process (one incarnation of a holder) at one coordinator.
  *
@@ -64,7 +91,7 @@ export class Leases implements AsyncDisposable {
   readonly holder: Holder;
   readonly runtime: Runtime;
   readonly timing: ResolvedTiming;
-  readonly #emitter = new Emitter<LeaseEvents>();
+  readonly #emitter = new Emitter<LeaseEvents>(eventNames);
   readonly #renewal: Renewal<Lease>;
   readonly #afterlife: Afterlife;
   readonly #acquisition: Acquisition;
@@ -76,7 +103,7 @@ export class Leases implements AsyncDisposable {
   /** @throws {OptionError} for a bad id or timing, or a ttl that the coordinator does not grant. */
   constructor(coordinator: Coordinator, options: LeasesOptions = {}) {
     requireCoordinator(coordinator);
-    const { id = defaultHolderId() } = requireObject('options', options);
+    const { id = defaultHolderId() } = requireKnown('options', options, leasesKeys);
     this.coordinator = coordinator;
     this.runtime = requireRuntime(options.runtime);
     this.timing = grantedTiming(options, coordinator.promises);
@@ -153,7 +180,7 @@ export class Leases implements AsyncDisposable {
     if (this.#closing !== undefined) throw new ClosedError('the set of leases');
     requireArray('names', names, 'pass a list of names');
     for (const name of names) validateName(name);
-    const timing = this.#timingOf(options);
+    const timing = this.#timingOf(requireAcquire(options, acquireKeys));
     const particulars = particularsOf(options, timing);
     return this.#acquisition.many(
       names.map((name) => ({ name, ...particulars })),

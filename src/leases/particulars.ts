@@ -1,5 +1,5 @@
 import { longestTtlMs, validateMetadata, validateTerm } from '../coordinators/index.js';
-import { requireObject } from '../errors/checks.js';
+import { type Known, requireKnown, requireObject } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { LeaseTiming, ResolvedTiming } from './options.js';
 
@@ -28,6 +28,24 @@ export interface Particulars {
 
 export interface AcquireOptions extends LeaseTiming, Particulars {}
 
+export const acquireKeys: Known<AcquireOptions> = {
+  ...{ ttlMs: true, renewEveryMs: true, giveUpAfterMs: true, attemptTimeoutMs: true },
+  ...{ above: true, metadata: true, graceAfterLossMs: true, maxHoldMs: true, keepHistory: true },
+};
+
+/** @throws {OptionError} for an option that is none of these. */
+export function requireAcquire<Options extends AcquireOptions>(
+  options: Options,
+  known: Known<Options>,
+): Options {
+  requireObject('options', options);
+  if ('id' in options && options.id !== undefined) {
+    const remedy = 'give it to new Leases(coordinator, { id })';
+    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
+  }
+  return requireKnown('options', options, known);
+}
+
 /** One name to acquire, with what is particular to it. */
 export interface Wanted extends Particulars {
   readonly name: string;
@@ -39,10 +57,6 @@ export function particularsOf(options: AcquireOptions, timing: ResolvedTiming): 
     'options',
     options,
   );
-  if ('id' in options && options.id !== undefined) {
-    const remedy = 'give it to new Leases(coordinator, { id })';
-    throw new OptionError('id', options.id, 'is that of a whole set of leases', remedy);
-  }
   if (above !== undefined) validateTerm(above, 'above');
   if (metadata !== undefined) validateMetadata(metadata);
   if (graceAfterLossMs !== undefined) validateGrace(graceAfterLossMs);

@@ -1,12 +1,12 @@
 import { checkPreference } from '../coordinators/requests.js';
-import { requireObject, requireSignal } from '../errors/checks.js';
+import { type Known, requireSignal } from '../errors/checks.js';
 import { OptionError, type TenureError } from '../errors/index.js';
 import { Emitter, onAbort } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import type { AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
 import type { ResolvedTiming } from './options.js';
-import type { AcquireOptions } from './particulars.js';
+import { type AcquireOptions, acquireKeys, requireAcquire } from './particulars.js';
 import type { Roster } from './roster.js';
 import { Waiting } from './waiting.js';
 
@@ -105,9 +105,14 @@ export class Waits {
   }
 }
 
+const waitKeys: Known<WaitOptions> = {
+  ...acquireKeys,
+  ...{ waitMs: true, signal: true, preference: true, onQueued: true, onRetry: true },
+};
+
 /** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
 export function requireWaitOptions(options: WaitOptions): void {
-  const { waitMs, signal, preference, onQueued, onRetry } = requireObject('options', options);
+  const { waitMs, signal, preference, onQueued, onRetry } = requireAcquire(options, waitKeys);
   if (waitMs !== undefined && !(typeof waitMs === 'number' && waitMs >= 0))
     throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
   if (preference !== undefined) checkPreference(preference);
