@@ -1,12 +1,12 @@
 import { Emitter, type EventSource } from '../events/index.js';
-import type { ElectionEvents } from './events.js';
+import { type ElectionEvents, electionEventNames } from './events.js';
 
 /**
  * Tells events one after the other. A listener of `elected` that ends the lease at once causes `lost`: without a queue,
  * listeners that subscribed later would hear of the loss first.
  */
 export class Announcer {
-  readonly #emitter = new Emitter<ElectionEvents>();
+  readonly #emitter = new Emitter<ElectionEvents>(electionEventNames);
   readonly #queue: (() => void)[] = [];
   #isTelling = false;
 

@@ -1,3 +1,4 @@
+import type { Known } from '../errors/checks.js';
 import type { EndReason, Lease } from '../leases/index.js';
 
 /**
@@ -28,3 +29,15 @@ export interface ElectionEvents {
   /** Another live process is a candidate here under this process's id. Give each an id of its own. */
   duplicate: { readonly id: string };
 }
+
+export const electionEventNames: Known<ElectionEvents> = {
+  elected: true,
+  lost: true,
+  resigned: true,
+  workFailed: true,
+  workReturned: true,
+  workOverdue: true,
+  campaignFailed: true,
+  termHealed: true,
+  duplicate: true,
+};

@@ -1,6 +1,6 @@
 import { type CoordinatorPromises, longestTtlMs, validateName } from '../coordinators/index.js';
 import { checkPreference } from '../coordinators/requests.js';
-import { requireObject } from '../errors/checks.js';
+import { type Known, requireDuration, requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { AcquireOptions, LeaseTiming, ResolvedTiming } from '../leases/index.js';
 import { refineTiming } from '../leases/options.js';
@@ -56,6 +56,21 @@ export interface ResolvedElectionOptions {
   readonly longestPauseMs: number;
 }
 
+const optionKeys: Known<ElectionOptions> = {
+  metadata: true,
+  eligible: true,
+  preference: true,
+  graceAfterLossMs: true,
+  maxHoldMs: true,
+  drainMs: true,
+  firstPauseMs: true,
+  longestPauseMs: true,
+  ttlMs: true,
+  renewEveryMs: true,
+  giveUpAfterMs: true,
+  attemptTimeoutMs: true,
+};
+
 /** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
 export function resolveElectionOptions(
   name: string,
@@ -64,13 +79,13 @@ export function resolveElectionOptions(
   promises: CoordinatorPromises,
 ): ResolvedElectionOptions {
   validateName(name);
-  const { eligible = true, preference = 0 } = requireObject('options', options);
+  const { eligible = true, preference = 0 } = requireKnown('options', options, optionKeys);
   if (typeof eligible !== 'boolean')
     throw new OptionError('eligible', eligible, 'is neither true nor false', 'use one of them');
   const timing = refineTiming(base, options, promises);
   const metadata = metadataText(options.metadata);
   const { drainMs = timing.ttlMs, firstPauseMs = defaultPauses.firstPauseMs } = options;
-  duration('firstPauseMs', firstPauseMs, 1);
+  requireDuration('firstPauseMs', firstPauseMs, 1, longestTtlMs);
   const { longestPauseMs = Math.max(defaultPauses.longestPauseMs, firstPauseMs) } = options;
   return {
     name,
@@ -79,9 +94,9 @@ export function resolveElectionOptions(
     metadata,
     eligible,
     preference: checkPreference(preference),
-    drainMs: duration('drainMs', drainMs, 0),
+    drainMs: requireDuration('drainMs', drainMs, 0, longestTtlMs),
     firstPauseMs,
-    longestPauseMs: duration('longestPauseMs', longestPauseMs, firstPauseMs),
+    longestPauseMs: requireDuration('longestPauseMs', longestPauseMs, firstPauseMs, longestTtlMs),
   };
 }
 
@@ -108,10 +123,4 @@ function ownTiming(options: ElectionOptions): LeaseTiming {
     ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
     ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
   };
-}
-
-function duration(option: string, value: number, smallestMs: number): number {
-  if (typeof value === 'number' && value >= smallestMs && value <= longestTtlMs) return value;
-  const remedy = `use ${smallestMs} to ${longestTtlMs} milliseconds`;
-  throw new OptionError(option, value, 'is out of range', remedy);
 }
