@@ -96,6 +96,11 @@ function parse(expression: string, timezone: string): Cron {
   const remedy = 'use five fields (minute hour day month weekday), or six with seconds first';
   if (typeof expression !== 'string')
     throw new OptionError('cron', expression, 'is not a text', remedy);
+  const fieldCount = expression.trim().split(/\s+/).length;
+  if (!expression.trim().startsWith('@') && (fieldCount < 5 || fieldCount > 7)) {
+    const has = fieldCount === 1 ? 'one field' : `${fieldCount} fields`;
+    throw new OptionError('cron', expression, `is not a cron expression (it has ${has})`, remedy);
+  }
   let cron: Cron;
   try {
     cron = new Cron(expression, { timezone, paused: true });

@@ -1,4 +1,4 @@
-import { requireKnown } from '../errors/checks.js';
+import { type Known, requireDuration, requireKnown, requireWhole } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { CronTimes } from './cron.js';
 import { validateJobName } from './job-name.js';
@@ -63,11 +63,11 @@ export interface ResolvedJob {
   readonly keepRuns: number;
 }
 
-const jobKeys: Readonly<Record<keyof JobOptions, true>> = {
+const jobKeys: Known<JobOptions> = {
   ...{ cron: true, timeZone: true, misfire: true, lateAfterMs: true, catchUpMs: true },
   ...{ timeoutMs: true, retry: true, resumeLimit: true, keepRuns: true },
 };
-const retryKeys: Readonly<Record<keyof RetryOptions, true>> = {
+const retryKeys: Known<RetryOptions> = {
   ...{ limit: true, firstPauseMs: true, longestPauseMs: true },
 };
 
@@ -90,35 +90,25 @@ export function resolveJob(job: string, options: JobOptions): ResolvedJob {
     times,
     policy: {
       misfire,
-      lateAfterMs: within('lateAfterMs', lateAfterMs, 0, yearMs),
-      catchUpMs: within('catchUpMs', catchUpMs, 0, yearMs),
+      lateAfterMs: requireDuration('lateAfterMs', lateAfterMs, 0, yearMs),
+      catchUpMs: requireDuration('catchUpMs', catchUpMs, 0, yearMs),
     },
     timeoutMs:
-      options.timeoutMs === undefined ? timeoutMs : within('timeoutMs', timeoutMs, 1, yearMs),
+      options.timeoutMs === undefined
+        ? timeoutMs
+        : requireDuration('timeoutMs', timeoutMs, 1, yearMs),
     retry: resolveRetry(options.retry),
-    resumeLimit: whole('resumeLimit', options.resumeLimit ?? 10, 0, 1_000),
-    keepRuns: whole('keepRuns', options.keepRuns ?? 1_000, 1, 100_000),
+    resumeLimit: requireWhole('resumeLimit', options.resumeLimit ?? 10, 0, 1_000),
+    keepRuns: requireWhole('keepRuns', options.keepRuns ?? 1_000, 1, 100_000),
   };
 }
 
 function resolveRetry(retry: RetryOptions | undefined): Required<RetryOptions> {
   if (retry === undefined) return { limit: 0, firstPauseMs: 1_000, longestPauseMs: 60_000 };
   const { limit, firstPauseMs = 1_000 } = requireKnown('retry', retry, retryKeys);
-  whole('retry.limit', limit, 1, 1_000);
-  within('retry.firstPauseMs', firstPauseMs, 1, dayMs);
+  requireWhole('retry.limit', limit, 1, 1_000);
+  requireDuration('retry.firstPauseMs', firstPauseMs, 1, dayMs);
   const { longestPauseMs = Math.max(60_000, firstPauseMs) } = retry;
-  within('retry.longestPauseMs', longestPauseMs, firstPauseMs, dayMs);
+  requireDuration('retry.longestPauseMs', longestPauseMs, firstPauseMs, dayMs);
   return { limit, firstPauseMs, longestPauseMs };
-}
-
-function within(option: string, value: number, smallest: number, largest: number): number {
-  if (typeof value === 'number' && value >= smallest && value <= largest) return value;
-  const remedy = `use ${smallest} to ${largest} milliseconds`;
-  throw new OptionError(option, value, 'is out of range', remedy);
-}
-
-function whole(option: string, value: number, smallest: number, largest: number): number {
-  if (Number.isSafeInteger(value) && value >= smallest && value <= largest) return value;
-  const remedy = `use a whole number from ${smallest} to ${largest}`;
-  throw new OptionError(option, value, 'is out of range', remedy);
 }

@@ -1,3 +1,4 @@
+import type { Known } from '../errors/checks.js';
 import type { Lease } from '../leases/index.js';
 import type { RunRecord } from './records.js';
 import type { SkippedTicks } from './rules/due.js';
@@ -41,3 +42,10 @@ export interface ScheduleEvents {
   /** This process does not take part any more: work has not stopped in time. A process warning if nobody listens. */
   stopped: { readonly election: string; readonly error: unknown };
 }
+
+export const scheduleEventNames: Known<ScheduleEvents> = {
+  ...{ runBegan: true, runEnded: true, runFailed: true, runInterrupted: true, runOverdue: true },
+  ...{ ticksSkipped: true, jobElsewhere: true, jobCorrupt: true, jobForgotten: true },
+  ...{ storeFailed: true, leading: true, stoppedLeading: true, leadershipFailed: true },
+  ...{ startFailed: true, stopped: true },
+};

@@ -1,5 +1,5 @@
 import type { Act, LeaseRecord } from '../coordinators/index.js';
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { type Known, requireKnown, requireMethods, requireObject } from '../errors/checks.js';
 import { OptionError, RecordCorruptError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
@@ -23,6 +23,10 @@ export interface HistoryOptions {
   readonly beforeMs?: number;
 }
 
+const historyKeys: Known<HistoryOptions> = { limit: true, beforeMs: true };
+
+const jobsKeys: Known<JobsOptions> = { timeoutMs: true, runtime: true };
+
 /**
  * The jobs of a store, for whoever operates them: from any machine that reaches the store, whether or not it defines
  * them. The store is used, not owned.
@@ -38,7 +42,7 @@ export class Jobs {
   /** @throws {OptionError} for what is no store of jobs. */
   constructor(store: JobStore, options: JobsOptions = {}) {
     this.#store = requireJobStore(store);
-    const { timeoutMs = 5_000, runtime } = requireObject('options', options);
+    const { timeoutMs = 5_000, runtime } = requireKnown('options', options, jobsKeys);
     this.#runtime = requireRuntime(runtime);
     this.#call = { timeoutMs };
   }
@@ -66,7 +70,7 @@ export class Jobs {
 
   /** The runs of a job, the one with the latest tick first; those that have not ended, too. */
   async history(job: string, options: HistoryOptions = {}): Promise<RunRecord[]> {
-    const { limit = 100, beforeMs } = requireObject('options', options);
+    const { limit = 100, beforeMs } = requireKnown('options', options, historyKeys);
     const runs = await this.#store.runs(
       job,
       { limit, ...(beforeMs !== undefined && { beforeMs }) },

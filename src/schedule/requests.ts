@@ -1,6 +1,6 @@
 import { type Act, checkTimeout } from '../coordinators/index.js';
 import { checkAct } from '../coordinators/requests.js';
-import { requireArray, requireObject } from '../errors/checks.js';
+import { requireArray, requireObject, requireWhole } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { RunsOptions } from './contract.js';
 import { validateJobName } from './job-name.js';
@@ -28,10 +28,7 @@ export function checkDefinitions(definitions: readonly JobDefinition[]): JobDefi
 /** @throws {OptionError} */
 export function checkRunsOptions(options: RunsOptions): RunsOptions {
   const { limit, beforeMs } = requireObject('options', options);
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostRuns) {
-    const remedy = `use a whole number from 1 to ${mostRuns}`;
-    throw new OptionError('limit', limit, 'is out of range', remedy);
-  }
+  requireWhole('limit', limit, 1, mostRuns);
   if (beforeMs !== undefined && !Number.isSafeInteger(beforeMs)) {
     throw new OptionError('beforeMs', beforeMs, 'is no time', 'use a Unix time in milliseconds');
   }

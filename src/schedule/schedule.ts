@@ -6,14 +6,14 @@ import {
   type Work,
   WorkOverdueError,
 } from '../elections/index.js';
-import { requireKnown, requireObject } from '../errors/checks.js';
+import { type Known, requireDuration, requireKnown, requireObject } from '../errors/checks.js';
 import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
 import { type JobOptions, resolveJob } from './definition.js';
-import type { ScheduleEvents } from './events.js';
+import { type ScheduleEvents, scheduleEventNames } from './events.js';
 import { longestJobNameBytes } from './job-name.js';
 import { Jobs, requireJobStore } from './jobs.js';
 import { JobLeader, type OwnJob } from './leader/leader.js';
@@ -51,7 +51,7 @@ export class Schedule implements AsyncDisposable {
   readonly #store: JobStore;
   readonly #leases: Leases;
   readonly #elections: Elections;
-  readonly #events = new Emitter<ScheduleEvents>();
+  readonly #events = new Emitter<ScheduleEvents>(scheduleEventNames);
   readonly #jobs = new Map<string, OwnJob>();
   readonly #name: string;
   readonly #spread: boolean;
@@ -68,19 +68,18 @@ export class Schedule implements AsyncDisposable {
   /** @throws {OptionError} */
   constructor(store: JobStore, options: ScheduleOptions = {}) {
     this.#store = requireJobStore(store);
-    requireKnown('options', options, scheduleKeys);
     const {
       name = 'schedule',
       spread = false,
       pollMs = 1_000,
       election = {},
       ...timing
-    } = requireObject('options', options);
+    } = requireKnown('options', options, scheduleKeys);
     this.#name = validateScheduleName(name);
     if (typeof spread !== 'boolean')
       throw new OptionError('spread', spread, 'is neither true nor false', 'use one of them');
     this.#spread = spread;
-    this.#pollMs = validatePoll(pollMs);
+    this.#pollMs = requireDuration('pollMs', pollMs, 50, 60_000);
     this.#election = requireObject('election', election);
     this.#leases = new Leases(store.coordinator, timing);
     this.#elections = new Elections(this.#leases);
@@ -216,7 +215,7 @@ export class Schedule implements AsyncDisposable {
   }
 }
 
-const scheduleKeys: Readonly<Record<keyof ScheduleOptions, true>> = {
+const scheduleKeys: Known<ScheduleOptions> = {
   ...{ name: true, spread: true, pollMs: true, election: true },
   ...{ id: true, runtime: true },
   ...{ ttlMs: true, renewEveryMs: true, giveUpAfterMs: true, attemptTimeoutMs: true },
@@ -237,9 +236,4 @@ function validateScheduleName(name: string): string {
   const longest = 255 - 1 - longestJobNameBytes;
   if (Buffer.byteLength(name) <= longest) return name;
   throw new OptionError('name', name, 'is too long', `use at most ${longest} bytes`);
-}
-
-function validatePoll(pollMs: number): number {
-  if (typeof pollMs === 'number' && pollMs >= 50 && pollMs <= 60_000) return pollMs;
-  throw new OptionError('pollMs', pollMs, 'is out of range', 'use 50 to 60000 milliseconds');
 }

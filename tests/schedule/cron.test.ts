@@ -96,7 +96,7 @@ describe('due times', () => {
 describe('what is no schedule', () => {
   it.each([
     ['', 'is not a cron expression'],
-    ['* * * *', 'is not a cron expression'],
+    ['* * * *', 'is not a cron expression (it has 4 fields) (got "* * * *"): use five fields'],
     ['61 * * * *', 'is not a cron expression'],
     ['0 0 30 2 *', 'is never due'],
     [null, 'is not a text'],

@@ -1,7 +1,7 @@
 import type { Act, CallOptions, Coordinator } from '../../coordinators/index.js';
 import { memoryCoordinator } from '../../coordinators/memory/index.js';
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
-import { requireInstance, requireObject } from '../../errors/checks.js';
+import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
 import type { FencingToken } from '../../fences/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -58,6 +58,8 @@ export function memoryJobs(
   return new MemoryJobStore(state, options);
 }
 
+const optionKeys: Known<MemoryJobStoreOptions> = { runtime: true, link: true };
+
 class MemoryJobStore implements JobStore {
   readonly promises: JobStorePromises = { store: 'memory', durability: 'process' };
   readonly coordinator: Coordinator;
@@ -66,7 +68,7 @@ class MemoryJobStore implements JobStore {
 
   constructor(state: MemoryJobs, options: MemoryJobStoreOptions) {
     this.#state = requireInstance('state', state, MemoryJobs);
-    requireObject('options', options);
+    requireKnown('options', options, optionKeys);
     const runtime = requireRuntime(options.runtime ?? state.leases.runtime);
     const link = requireLink(options.link);
     this.coordinator = memoryCoordinator(state.leases, { ...options, runtime });

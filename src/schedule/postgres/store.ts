@@ -12,7 +12,7 @@ import {
 } from '../../coordinators/postgres/index.js';
 import { placeOf } from '../../coordinators/postgres/place.js';
 import { type PostgresPool, quoteSchema } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -61,6 +61,13 @@ export interface PostgresJobStore extends JobStore {
   migrate(): Promise<Migration>;
 }
 
+const optionKeys: Known<PostgresJobStoreOptions> = {
+  namespace: true,
+  schema: true,
+  runtime: true,
+  maxConnections: true,
+};
+
 /**
  * Jobs and their runs in a PostgreSQL database, in the tables `jobs`, `runs` and `run_requests` of the schema of
  * {@link postgresCoordinator}, which `tenure migrate` or {@link PostgresJobStore.migrate} creates.
@@ -75,7 +82,10 @@ export function postgresJobs(
   urlOrPool: string | URL | PostgresPool,
   options: PostgresJobStoreOptions = {},
 ): PostgresJobStore {
-  const { source, schema } = placeOf(urlOrPool, requireObject('options', options).schema);
+  const { source, schema } = placeOf(
+    urlOrPool,
+    requireKnown('options', options, optionKeys).schema,
+  );
   return new JobsInPostgres(source, { ...options, schema });
 }
 

@@ -6,7 +6,7 @@ import {
 } from '../../coordinators/sqlite/index.js';
 import { leaseSchema } from '../../coordinators/sqlite/schema.js';
 import { SqliteSession, sqlitePath } from '../../drivers/sqlite/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { RecordCorruptError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -44,6 +44,12 @@ export type SqliteJobStoreOptions = Pick<
   'namespace' | 'runtime' | 'createDirectory'
 >;
 
+const optionKeys: Known<SqliteJobStoreOptions> = {
+  namespace: true,
+  runtime: true,
+  createDirectory: true,
+};
+
 /**
  * Jobs and their runs in a file, for the processes of one machine: beside the leases of {@link sqliteCoordinator}, in the
  * tables `job`, `run` and `run_request`, which are made when the first job is claimed. Needs what that one needs.
@@ -53,7 +59,7 @@ export type SqliteJobStoreOptions = Pick<
  * @param location as for {@link sqliteCoordinator}. @throws {OptionError} if it or an option cannot be used.
  */
 export function sqliteJobs(location: string | URL, options: SqliteJobStoreOptions = {}): JobStore {
-  return new SqliteJobStore(location, requireObject('options', options));
+  return new SqliteJobStore(location, requireKnown('options', options, optionKeys));
 }
 
 class SqliteJobStore implements JobStore {
