@@ -1,3 +1,4 @@
+import type { Known } from '../errors/checks.js';
 import type { OnceRecord } from './records.js';
 
 export interface OnceEvents {
@@ -27,3 +28,7 @@ export interface OnceEvents {
   /** How an attempt of this process ended could not be told to the store, and is not tried any more. */
   unrecorded: { readonly key: string; readonly attempt: number; readonly reason: unknown };
 }
+
+export const onceEventNames: Known<OnceEvents> = {
+  ...{ unknown: true, decided: true, superseded: true, recordedLate: true, unrecorded: true },
+};

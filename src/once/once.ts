@@ -4,7 +4,7 @@ import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js'
 import type { Effect } from './attempt.js';
 import { Call } from './call.js';
 import type { OnceSettleRequest, OnceStore, OnceUnknownOptions } from './contract.js';
-import type { OnceEvents } from './events.js';
+import { type OnceEvents, onceEventNames } from './events.js';
 import {
   type EffectOptions,
   type OnceOptions,
@@ -40,7 +40,7 @@ export interface SettleOptions extends Act {
 export class Once implements EventSource<OnceEvents> {
   readonly store: OnceStore;
   readonly #options: ResolvedOptions;
-  readonly #events = new Emitter<OnceEvents>();
+  readonly #events = new Emitter<OnceEvents>(onceEventNames);
   readonly #remainder: Remainder;
   readonly #calls = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;

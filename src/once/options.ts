@@ -1,5 +1,5 @@
 import { longestTtlMs, validateHolderId } from '../coordinators/index.js';
-import { requireMethods, requireObject, requireSignal } from '../errors/checks.js';
+import { type Known, requireKnown, requireMethods, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { defaultHolderId } from '../leases/options.js';
 import type { Runtime } from '../time/index.js';
@@ -93,6 +93,23 @@ export function requireStore(store: OnceStore): OnceStore {
   return requireMethods('store', store, methods, 'is not a store of keys', remedy);
 }
 
+const effectKeys: Known<EffectOptions<unknown>> = {
+  timeoutMs: true,
+  keepMs: true,
+  waitMs: true,
+  onUnknown: true,
+  signal: true,
+};
+
+const onceKeys: Known<OnceOptions> = {
+  timeoutMs: true,
+  keepMs: true,
+  keepUnknownMs: true,
+  callTimeoutMs: true,
+  id: true,
+  runtime: true,
+};
+
 /** @throws {OptionError} */
 export function resolveOptions(options: OnceOptions): ResolvedOptions {
   const {
@@ -101,7 +118,7 @@ export function resolveOptions(options: OnceOptions): ResolvedOptions {
     keepUnknownMs,
     callTimeoutMs = 5_000,
     id = defaultHolderId(),
-  } = requireObject('options', options);
+  } = requireKnown('options', options, onceKeys);
   if (keepUnknownMs !== undefined) checkKeep('keepUnknownMs', keepUnknownMs);
   return {
     timeoutMs: checkEffectTime(timeoutMs),
@@ -124,7 +141,7 @@ export function resolveEffect<Value>(
     waitMs = 0,
     onUnknown = 'throw',
     signal,
-  } = requireObject('options', options);
+  } = requireKnown('options', options, effectKeys);
   requireSignal(signal);
   if (onUnknown !== 'throw' && onUnknown !== 'repeat' && typeof onUnknown !== 'function') {
     const remedy = "use 'throw', 'repeat' or a function";

@@ -6,7 +6,7 @@ import {
 } from '../coordinators/index.js';
 import { notText } from '../coordinators/names.js';
 import { checkAct, checkWords } from '../coordinators/requests.js';
-import { requireObject } from '../errors/checks.js';
+import { requireObject, requireWhole } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type {
   OnceBeginRequest,
@@ -142,9 +142,7 @@ export function checkDuration(
   smallestMs: number,
   largestMs: number,
 ): number {
-  if (Number.isInteger(value) && value >= smallestMs && value <= largestMs) return value;
-  const remedy = `use ${smallestMs} to ${largestMs}, whole milliseconds`;
-  throw new OptionError(option, value, 'is out of range', remedy);
+  return requireWhole(option, value, smallestMs, largestMs, ' milliseconds');
 }
 
 function checkAttemptRef(option: string, of: OnceAttemptRef): OnceAttemptRef {

@@ -1,4 +1,4 @@
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Found, StoredKey } from '../rules/decisions.js';
@@ -23,7 +23,7 @@ export class MemoryKeys {
 
   /** @throws {OptionError} */
   constructor(options: MemoryKeysOptions = {}) {
-    this.runtime = requireRuntime(requireObject('options', options).runtime);
+    this.runtime = requireRuntime(requireKnown('options', options, { runtime: true }).runtime);
     this.#startedAt = this.runtime.now();
   }
 

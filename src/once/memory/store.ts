@@ -1,6 +1,6 @@
 import type { CallOptions } from '../../coordinators/index.js';
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
-import { requireInstance, requireObject } from '../../errors/checks.js';
+import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
@@ -45,6 +45,8 @@ export function memoryOnce(
   return new OnceInMemory(state, options);
 }
 
+const optionKeys: Known<MemoryOnceOptions> = { runtime: true, link: true };
+
 class OnceInMemory implements OnceStore {
   readonly promises: OncePromises = {
     store: 'memory',
@@ -56,7 +58,7 @@ class OnceInMemory implements OnceStore {
 
   constructor(state: MemoryKeys, options: MemoryOnceOptions) {
     this.#state = requireInstance('state', state, MemoryKeys);
-    const { link } = requireObject('options', options);
+    const { link } = requireKnown('options', options, optionKeys);
     const runtime = requireRuntime(options.runtime ?? state.runtime);
     const nowMs = () => state.elapsedMs();
     this.#caller = new MemoryCaller({

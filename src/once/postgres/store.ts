@@ -13,7 +13,7 @@ import {
   type PostgresPool,
   quoteSchema,
 } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -66,6 +66,14 @@ export interface PostgresOnce extends OnceStore, EventSource<LineEvents> {
   migrate(): Promise<Migration>;
 }
 
+const optionKeys: Known<PostgresOnceOptions> = {
+  namespace: true,
+  schema: true,
+  maxConnections: true,
+  connectTimeoutMs: true,
+  runtime: true,
+};
+
 /**
  * Keys in a PostgreSQL database, in the schema of `postgresCoordinator`: `tenure migrate` or {@link PostgresOnce.migrate} creates what it needs.
  *
@@ -80,7 +88,10 @@ export function postgresOnce(
   urlOrPool: string | URL | PostgresPool,
   options: PostgresOnceOptions = {},
 ): PostgresOnce {
-  const { source, schema } = placeOf(urlOrPool, requireObject('options', options).schema);
+  const { source, schema } = placeOf(
+    urlOrPool,
+    requireKnown('options', options, optionKeys).schema,
+  );
   return new OnceInPostgres(source, { ...options, schema });
 }
 

@@ -8,7 +8,7 @@ import {
   RedisSession,
   type RedisSourceOptions,
 } from '../../drivers/redis/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -56,6 +56,17 @@ export interface RedisOnceOptions extends RedisSourceOptions {
 
 export interface RedisOnce extends OnceStore, EventSource<RedisConnectionEvents> {}
 
+const optionKeys: Known<RedisOnceOptions> = {
+  namespace: true,
+  replicas: true,
+  replicaTimeoutMs: true,
+  connectTimeoutMs: true,
+  runtime: true,
+  sentinelUsername: true,
+  sentinelPassword: true,
+  nodeAddressMap: true,
+};
+
 /**
  * Keys in Redis (7.0 or later), with a TTL each. A server that may evict keys is refused.
  *
@@ -70,7 +81,7 @@ export function redisOnce(
   urlOrClient: string | URL | DuplicableRedisClient,
   options: RedisOnceOptions = {},
 ): RedisOnce {
-  return new OnceInRedis(urlOrClient, requireObject('options', options));
+  return new OnceInRedis(urlOrClient, requireKnown('options', options, optionKeys));
 }
 
 type Reply = readonly [verdict: string, now: string, fields: string[]];

@@ -1,7 +1,7 @@
 import { type CallOptions, validateName } from '../../coordinators/index.js';
 import { leaseSchema } from '../../coordinators/sqlite/schema.js';
 import { SqliteSession, sqlitePath } from '../../drivers/sqlite/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
@@ -37,6 +37,12 @@ export interface SqliteOnceOptions {
   readonly runtime?: Runtime;
 }
 
+const optionKeys: Known<SqliteOnceOptions> = {
+  namespace: true,
+  createDirectory: true,
+  runtime: true,
+};
+
 /**
  * Keys in a file, for the processes of one machine: in the table `once_key`, beside the leases of `sqliteCoordinator`, which
  * need not be used. Needs Node 22.13 or later, or the package `libsql`.
@@ -49,7 +55,7 @@ export interface SqliteOnceOptions {
  * @throws {OptionError} if it or an option cannot be used.
  */
 export function sqliteOnce(location: string | URL, options: SqliteOnceOptions = {}): OnceStore {
-  return new OnceInFile(location, requireObject('options', options));
+  return new OnceInFile(location, requireKnown('options', options, optionKeys));
 }
 
 class OnceInFile implements OnceStore {
