@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Module, Scope } from '@nestjs/common';
+import { Logger, Module, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
@@ -8,7 +8,8 @@ import {
   TenureModule,
   tenureSchedule,
 } from '../../src/adapters/nestjs/index.js';
-import { Jobs, type RunContext, type Schedule } from '../../src/schedule/index.js';
+import { StoreMisconfiguredError } from '../../src/errors/index.js';
+import { type JobStore, Jobs, type RunContext, type Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 
 /** Decorates a method as the compiler does for `@decorator method()`. */
@@ -34,6 +35,17 @@ class Payments {
 }
 decorate(Payments, 'settle', SingletonCron('* * * * * *', { name: 'settle' }));
 decorate(Payments, 'warm', LeaderOnly());
+
+/** A store whose tables are missing. */
+function unusable(store: JobStore): JobStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'look') return () => Promise.reject(new StoreMisconfiguredError('no tables'));
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -96,6 +108,37 @@ describe('a NestJS application', () => {
     });
     await expect(starting).rejects.toThrow('@SingletonCron() is in a controller, or in a provider');
     await store.close();
+  });
+
+  it('tells its logger what keeps its jobs from running', async () => {
+    const told: string[] = [];
+    const tell = (message: string) => told.push(message);
+    const logger = { log: () => {}, warn: tell, error: tell };
+    class Root {}
+    const store = memoryJobs(new MemoryJobs());
+    Module({
+      imports: [TenureModule.forRoot({ store: unusable(store), id: 'a' })],
+      providers: [Payments],
+    })(Root);
+    open.push(await NestFactory.createApplicationContext(Root, { logger }));
+    await expect.poll(() => told, { timeout: 20_000 }).toContain('gave up leading: no tables');
+    Logger.overrideLogger(false);
+  }, 30_000);
+
+  it('says which option of the compiler its decorators need', () => {
+    for (const [name, decorator] of Object.entries({
+      LeaderOnly: LeaderOnly(),
+      SingletonCron: SingletonCron('@daily'),
+    })) {
+      const standard = decorator as (method: unknown, context: unknown) => unknown;
+      const context = { kind: 'method', name: 'settle', static: false };
+      expect(() => standard(() => {}, context)).toThrow(
+        `@${name}() was called as a standard decorator, since experimentalDecorators is off: set "experimentalDecorators": true`,
+      );
+    }
+    expect(() => LeaderOnly()(Payments.prototype, 'runs', undefined as never)).toThrow(
+      'is not a method',
+    );
   });
 
   it('takes options that other providers give', async () => {

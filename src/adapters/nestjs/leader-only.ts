@@ -1,5 +1,6 @@
 import { OptionError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
+import { requireExperimentalDecorators } from './decorators.js';
 
 /** Says who leads in one application of this process. */
 export interface LeadershipSource {
@@ -35,8 +36,9 @@ function isLeading(method: string): boolean {
  * first line. What must not run twice belongs in a {@link SingletonCron}, or behind a fence.
  */
 export function LeaderOnly(): MethodDecorator {
-  return (_target, key, descriptor) => {
-    const method: unknown = descriptor.value;
+  return (target, key, descriptor) => {
+    requireExperimentalDecorators('@LeaderOnly()', target, key);
+    const method: unknown = descriptor?.value;
     if (typeof method !== 'function')
       throw new OptionError('@LeaderOnly()', String(key), 'is not a method', 'put it on a method');
     const guarded = function (this: unknown, ...values: unknown[]): unknown {

@@ -176,6 +176,12 @@ function report({ events }: Schedule, logger: Logger): void {
   events.on('jobElsewhere', ({ job, election }) =>
     logger.warn(`the job "${job}" is led in the election "${election}"; name or spread differ`),
   );
+  events.on('jobCorrupt', ({ job, error }) =>
+    logger.error(`the job "${job}" is not run: ${text(error)}`),
+  );
+  events.on('runOverdue', ({ run }) =>
+    logger.error(`${run.id} was told to stop and goes on: nothing else of its job begins`),
+  );
   events.on('runFailed', ({ run, error }) => logger.warn(`${run.id} failed: ${text(error)}`));
   events.on('runEnded', ({ run }) => {
     if (run.state !== 'succeeded') logger.error(`${run.id} ${run.state}: ${run.detail ?? ''}`);

@@ -1,6 +1,8 @@
 import { SetMetadata } from '@nestjs/common';
 import type { JobOptions } from '../../schedule/index.js';
 
+import { requireExperimentalDecorators } from './decorators.js';
+
 /** Where the options of a method stand. */
 export const jobMetadata = 'tenure:job';
 
@@ -23,5 +25,9 @@ export interface JobMetadata {
  */
 export function SingletonCron(cron: string, options: SingletonCronOptions = {}): MethodDecorator {
   const metadata: JobMetadata = { cron, options };
-  return SetMetadata(jobMetadata, metadata);
+  const mark = SetMetadata(jobMetadata, metadata);
+  return (target, key, descriptor) => {
+    requireExperimentalDecorators('@SingletonCron()', target, key);
+    return mark(target, key, descriptor);
+  };
 }

@@ -1,5 +1,5 @@
 import { validateName } from '../../coordinators/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, isTransient, OptionError, StaleTermError } from '../../errors/index.js';
 import { onAbort } from '../../events/index.js';
 import { type Lease, Leases, type LeasesOptions } from '../../leases/index.js';
@@ -39,6 +39,20 @@ export interface NodeCronCoordinator extends AsyncDisposable {
 /** A due time as node-cron writes it behind the name of its task. */
 const slot = /^(.*):(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)$/s;
 
+const optionKeys: Known<NodeCronOptions> = {
+  name: true,
+  keepRuns: true,
+  id: true,
+  runtime: true,
+  ttlMs: true,
+  renewEveryMs: true,
+  giveUpAfterMs: true,
+  attemptTimeoutMs: true,
+  renewFrom: true,
+  stallLimitMs: true,
+  onStall: true,
+};
+
 /**
  * Has each due time of a `distributed` task of `node-cron` run by one replica: `setRunCoordinator(nodeCronCoordinator(store))`.
  *
@@ -56,7 +70,7 @@ export function nodeCronCoordinator(
   store: JobStore,
   options: NodeCronOptions = {},
 ): NodeCronCoordinator {
-  return new Coordinator(requireJobStore(store), requireObject('options', options));
+  return new Coordinator(requireJobStore(store), requireKnown('options', options, optionKeys));
 }
 
 interface Running {
