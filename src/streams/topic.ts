@@ -1,4 +1,10 @@
-import { requireArray, requireMethods, requireObject } from '../errors/checks.js';
+import {
+  type Known,
+  requireArray,
+  requireKnown,
+  requireMethods,
+  requireObject,
+} from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { defaultShardCount, type Pins, shardOf, validateShardCount } from '../shards/index.js';
@@ -51,6 +57,15 @@ export interface TopicEvents {
   published: { readonly appendedCount: number; readonly duplicateCount: number };
 }
 
+const topicKeys: Known<TopicOptions> = {
+  shardCount: true,
+  pins: true,
+  timeoutMs: true,
+  attemptTimeoutMs: true,
+  largestPayloadBytes: true,
+  runtime: true,
+};
+
 /**
  * Where messages are published: keeps the order of each key.
  *
@@ -68,11 +83,11 @@ export class Topic {
   readonly attemptTimeoutMs: number;
   readonly #largestPayloadBytes: number;
   readonly #publisher: Publisher;
-  readonly #emitter = new Emitter<TopicEvents>();
+  readonly #emitter = new Emitter<TopicEvents>({ published: true });
 
   /** @throws {OptionError} for what is no stream store, a bad count, duration or limit, or pins of another shard count. */
   constructor(store: StreamStore, options: TopicOptions = {}) {
-    requireObject('options', options);
+    requireKnown('options', options, topicKeys);
     this.store = checkStore(store);
     this.shardCount = validateShardCount(options.shardCount ?? defaultShardCount);
     this.pins = checkPins(options.pins, this.shardCount);
@@ -168,7 +183,7 @@ export class Topic {
   }
 
   #timeoutOf(options: PublishOptions): number {
-    const { timeoutMs = this.timeoutMs } = requireObject('options', options);
+    const { timeoutMs = this.timeoutMs } = requireKnown('options', options, { timeoutMs: true });
     return checkTimeout(this.store, timeoutMs);
   }
 

@@ -1,6 +1,6 @@
 import type { CallOptions } from '../../coordinators/index.js';
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
-import { requireInstance, requireObject } from '../../errors/checks.js';
+import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -58,6 +58,12 @@ export function memoryStreams(
 
 const isPosition = (text: string) => /^[1-9]\d{0,15}$/.test(text);
 
+const optionKeys: Known<MemoryStreamStoreOptions> = {
+  runtime: true,
+  link: true,
+  largestPayloadBytes: true,
+};
+
 class MemoryStreamStore implements StreamStore {
   readonly promises: StreamPromises;
   readonly #state: MemoryStreams;
@@ -66,7 +72,7 @@ class MemoryStreamStore implements StreamStore {
 
   constructor(state: MemoryStreams, options: MemoryStreamStoreOptions) {
     requireInstance('state', state, MemoryStreams);
-    requireObject('options', options);
+    requireKnown('options', options, optionKeys);
     this.#state = state;
     this.promises = {
       store: 'memory',

@@ -6,7 +6,7 @@ import {
   RedisSession,
   type RedisSourceOptions,
 } from '../../drivers/redis/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type {
@@ -101,6 +101,18 @@ export function redisStreams(
   return new RedisStreamStore(urlOrClient, options);
 }
 
+const optionKeys: Known<RedisStreamsOptions> = {
+  topic: true,
+  namespace: true,
+  dedupeWindowMs: true,
+  largestPayloadBytes: true,
+  runtime: true,
+  connectTimeoutMs: true,
+  sentinelUsername: true,
+  sentinelPassword: true,
+  nodeAddressMap: true,
+};
+
 class RedisStreamStore implements RedisStreams {
   readonly promises: StreamPromises;
   readonly #keys: StreamKeys;
@@ -108,7 +120,7 @@ class RedisStreamStore implements RedisStreams {
   readonly #session: RedisSession;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisStreamsOptions) {
-    requireObject('options', options, 'pass { topic }: the name of the topic');
+    requireKnown('options', options, optionKeys, 'pass { topic }: the name of the topic');
     this.#keys = new StreamKeys(options.namespace ?? 'default', options.topic);
     const dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
     this.promises = { store: 'redis', durability, dedupeWindowMs };

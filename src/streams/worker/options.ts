@@ -1,4 +1,4 @@
-import { requireMethods, requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown, requireMethods, requireObject } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Fence } from '../../fences/index.js';
 import type { Leases } from '../../leases/index.js';
@@ -91,8 +91,27 @@ export function resolvePumpOptions<Payload>(
   };
 }
 
+const workerKeys: Known<StreamWorkerOptions> = {
+  topic: true,
+  leases: true,
+  group: true,
+  handler: true,
+  fence: true,
+  prefetchCount: true,
+  maxBufferedCount: true,
+  retry: true,
+  idleReadEveryMs: true,
+  stalledAfterMs: true,
+  abandonedAfterMs: true,
+  callTimeoutMs: true,
+  sweepEveryMs: true,
+  reserveMs: true,
+  drainTimeoutMs: true,
+  abortGraceMs: true,
+};
+
 function requireCollaborators<Payload>(options: StreamWorkerOptions<Payload>): void {
-  requireObject('options', options, 'pass { topic, leases, group, handler }');
+  requireKnown('options', options, workerKeys, 'pass { topic, leases, group, handler }');
   const { topic, leases, fence } = options;
   requireMethods('topic', topic, ['publish', 'agree'], 'is not a topic', 'pass a Topic');
   const ofLeases = ['acquireMany', 'handoffMany'];
