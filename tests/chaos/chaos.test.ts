@@ -13,7 +13,7 @@ import { verdictOf } from './verdict.js';
  *
  * Most of it is waiting, so several stores are disturbed at once.
  */
-vi.setConfig({ testTimeout: 400_000, maxConcurrency: 4 });
+vi.setConfig({ testTimeout: 400_000, maxConcurrency: 3 });
 const seed = Number(process.env.TENURE_CHAOS_SEED ?? 1);
 const durationMs = 12_000;
 const stores = storeNames.filter((store) => selectedStores().includes(store));

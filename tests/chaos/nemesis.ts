@@ -4,7 +4,7 @@ import { type History, kernelMs } from './history.js';
 import type { Event } from './plan.js';
 
 /** From the end of a fault to the next accepted write. Nothing takes so long, even on a busy machine. */
-export const recoveredWithinMs = 90_000;
+export const recoveredWithinMs = 150_000;
 
 /** Plays one fault after another, and waits after each until somebody writes again. */
 export class Nemesis {

@@ -82,18 +82,19 @@ function faultTable({ faults, impossible }: ChaosReport): string[] {
   ];
 }
 
-function beliefs({ doubleBeliefs, faults }: ChaosReport): string[] {
+function beliefs({ doubleBeliefs, faults, ttlMs }: ChaosReport): string[] {
   if (doubleBeliefs.length === 0) return ['Two processes never believed at once that they led.'];
   const lasted = doubleBeliefs.map(({ lastedMs }) => lastedMs);
   const total = lasted.reduce((sum, one) => sum + one, 0);
   const during = doubleBeliefs.map(({ fromMs }) => {
     const present = faults.filter(
-      ({ beganAtMs, recoveredAtMs = Infinity }) => beganAtMs <= fromMs && fromMs <= recoveredAtMs,
+      ({ beganAtMs, recoveredAtMs = Infinity }) =>
+        beganAtMs <= fromMs && fromMs <= recoveredAtMs + ttlMs,
     );
     return present.map(({ kind }) => kind).join(' with ') || 'no fault';
   });
   return [
-    `Two processes believed at once that they led ${times(lasted.length)}: for ${seconds(median(lasted))} (median), ${seconds(Math.max(...lasted))} at the longest, ${seconds(total)} in all. During ${counted(during).join(', ')}.`,
+    `Two processes believed at once that they led ${times(lasted.length)}: for ${seconds(median(lasted))} (median), ${seconds(Math.max(...lasted))} at the longest, ${seconds(total)} in all. During a fault, or up to a ttl after it: ${counted(during).join(', ')}.`,
   ];
 }
 

@@ -23,7 +23,7 @@ export async function etcdStage(): Promise<Stage> {
   };
   const leader = () => retried(() => cluster.leader());
   return {
-    timing: timingOf(3_000),
+    timing: timingOf(4_000),
     async connect() {
       const proxies = await ways.to(members.map(({ port }) => port));
       return { connection: { url: `etcd://${hostsOf(proxies)}` }, proxies };

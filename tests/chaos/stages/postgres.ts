@@ -29,7 +29,7 @@ export async function postgresStage(): Promise<Stage> {
     `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA tenure TO ${role}`,
   ]);
   return {
-    timing: timingOf(2_000),
+    timing: timingOf(3_000),
     async connect() {
       const proxies = await ways.to([server.port]);
       const url = new URL(server.url);

@@ -24,7 +24,7 @@ export async function redisQuorumStage(): Promise<Stage> {
   const two = (place: number) =>
     nodes.filter((_, index) => index !== Math.floor(place * nodes.length));
   return {
-    timing: timingOf(3_000),
+    timing: timingOf(4_000),
     async connect() {
       const proxies = await ways.to(nodes.map(({ port }) => port));
       const hosts = proxies.map(addressOf).join(',');

@@ -24,7 +24,7 @@ export async function redisStage(): Promise<Stage> {
   const ways = new Ways();
   const pick = async () => server;
   return {
-    timing: timingOf(2_000),
+    timing: timingOf(3_000),
     async connect() {
       const proxies = await ways.to([server.port]);
       const url = `redis://${user}:${password}@127.0.0.1:${proxies[0]?.port}`;
