@@ -38,6 +38,11 @@ describe('the URL of a store', () => {
     ['/var/lib/tenure.db', 'is not a URL'],
     ['', 'is not a URL'],
     ['mysql://h', 'names no store known here'],
+    [
+      'postgress://h/d',
+      'names no store known here (got "postgress://h/d"): did you mean postgres:? use',
+    ],
+    ['redi://h', 'names no store known here (got "redi://h"): did you mean redis:? use'],
     ['memory://x', 'names a memory elsewhere'],
     ['redis:', 'names no host'],
     ['sqlite:', 'names no file'],

@@ -1,3 +1,4 @@
+import type { CoordinatorPromises } from '../../coordinators/index.js';
 import { type Finding, type Severity, severities, worstOf } from '../../doctor/finding.js';
 import { jsonText, visible } from '../display/visible.js';
 import { writeDuration } from '../duration.js';
@@ -17,6 +18,9 @@ export function printReport(terminal: Terminal, examined: Examined): void {
   terminal.print(title);
   printHung(terminal, 'for', `leases of ${writeDuration(ttlMs)} in namespace ${namespace}`);
   printHung(terminal, 'promise', promises.exclusion);
+  const hazards = promises.termsSurvive.map((hazard) => hazard.replaceAll('-', ' '));
+  printHung(terminal, 'terms', `go on rising after: ${hazards.join(', ')}`);
+  printHung(terminal, 'expiry', `judged by ${clocks[promises.expiryClock]}`);
   for (const severity of severities) {
     const those = grouped(findings.filter((finding) => finding.severity === severity));
     if (those.length === 0) continue;
@@ -34,6 +38,12 @@ export function printReport(terminal: Terminal, examined: Examined): void {
   terminal.print();
   terminal.print(verdictOf(findings));
 }
+
+const clocks: Readonly<Record<CoordinatorPromises['expiryClock'], string>> = {
+  'process-monotonic': 'the monotonic clock of the process',
+  'server-wall': "the store's wall clock",
+  'server-monotonic': "the store's monotonic clock",
+};
 
 function printFinding(terminal: Terminal, finding: GroupedFinding): void {
   const { severity, id, at, seen, risk, remedy } = finding;
@@ -83,7 +93,7 @@ function concernsRights({ id, severity }: Finding): boolean {
 
 function verdictOf(findings: readonly Finding[]): string {
   const counts = severities.flatMap((severity) => {
-    const count = findings.filter((finding) => finding.severity === severity).length;
+    const count = grouped(findings.filter((finding) => finding.severity === severity)).length;
     return count === 0 ? [] : [`${count} ${plural(severity, count)}`];
   });
   return `${counts.join(', ')}. Nothing was changed.`;

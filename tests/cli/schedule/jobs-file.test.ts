@@ -229,7 +229,7 @@ jobs:
 
   it('is the same for programs, and connects nowhere', async () => {
     writeFileSync(file, withJob(cron, 'command: [nobody-has-this]'));
-    const args = ['schedule', '-f', file, '--check', '-o', 'json', '--url', 'redis://127.0.0.1:1'];
+    const args = ['schedule', file, '--check', '-o', 'json', '--url', 'redis://127.0.0.1:1'];
     const { status, stdout } = await startInside(args).ended;
     expect(status).toBe(0);
     const [job] = JSON.parse(stdout).jobs;

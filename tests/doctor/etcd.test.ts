@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { doctor, doctorText } from '../doctor/doctor.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
+import { doctor, doctorText } from './doctor.js';
 
 /** 3.4.23 is what the tests run on, and it has the defect of old versions: no run is without that one. */
 const known = ['etcd-version'];

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findPostgresFolder } from '../../scripts/server-binaries.mjs';
-import { type Diagnosis, doctor, doctorText } from '../doctor/doctor.js';
+import { startInside } from '../cli/command-inside.js';
 import { type PostgresServer, startPgBouncer, startPostgres } from '../support/servers/index.js';
 import { unprivilegedAccount } from '../support/servers/postgres.js';
-import { startInside } from './command-inside.js';
+import { type Diagnosis, doctor, doctorText } from './doctor.js';
 
 const password = 'hunter2-secret';
 

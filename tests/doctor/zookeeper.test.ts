@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseZooKeeperUrl, ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
-import { doctor, doctorText } from '../doctor/doctor.js';
 import {
   startZooKeeper,
   startZooKeeperEnsemble,
   type ZooKeeperServer,
 } from '../support/servers/index.js';
+import { doctor, doctorText } from './doctor.js';
 
 const password = 'hunter2-secret';
 

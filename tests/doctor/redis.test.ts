@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { doctor, doctorText } from '../doctor/doctor.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
+import { doctor, doctorText } from './doctor.js';
 
 const password = 'hunter2-secret';
 

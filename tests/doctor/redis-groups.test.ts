@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { type Diagnosis, doctor, doctorText } from '../doctor/doctor.js';
 import {
   startRedis,
   startRedisCluster,
   startRedisQuorum,
   startRedisSentinels,
 } from '../support/servers/index.js';
+import { type Diagnosis, doctor, doctorText } from './doctor.js';
 
 /** What these servers are made for: their users may do everything, and have no password. */
 const ofTests = ['redis-rights-broad', 'redis-login'];

@@ -9,7 +9,7 @@ import { leaseSchema } from '../../src/coordinators/sqlite/schema.js';
 import { loadSqlite } from '../../src/drivers/sqlite/index.js';
 import { sqliteCoordinator } from '../../src/sqlite.js';
 import { realRuntime } from '../../src/time/index.js';
-import { doctor } from '../doctor/doctor.js';
+import { doctor } from './doctor.js';
 
 /** What the machine of the tests is, not what they are about. */
 const ofMachine = ['sqlite-file-system', 'sqlite-space'];
