@@ -19,6 +19,10 @@ export function refusalOf(
   return new StaleTermError(name, term, installedTerm);
 }
 
+/** A lease of another store is as good as none here. */
+const elsewhere =
+  ', or the fence looks for it where it never was: its `leases` have to name the store and namespace of the lease';
+
 /**
  * The refusal of a token whose lease does not stand, to be thrown. As with {@link refusalOf}, a live lease has ended.
  *
@@ -32,5 +36,5 @@ export function endedOf(
   const isRevoked = reason === 'revoked';
   // What has expired there is not yet over by the clock here: it is gone all the same.
   token.supersede?.(undefined, isRevoked || reason === 'superseded' ? reason : 'vanished');
-  return new LeaseEndedError(name, term, reason);
+  return new LeaseEndedError(name, term, reason, reason === 'vanished' ? elsewhere : '');
 }

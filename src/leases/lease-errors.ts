@@ -8,10 +8,11 @@ export class LeaseEndedError extends TenureError {
   readonly term: number;
   readonly reason: EndReason;
 
-  constructor(leaseName: string, term: number, reason: EndReason) {
+  /** @param doubt what else it may be, to follow the reason. */
+  constructor(leaseName: string, term: number, reason: EndReason, doubt = '') {
     super(
       'TENURE_LEASE_ENDED',
-      `the lease of "${leaseName}" (term ${term}) ended: ${explanations[reason]}.`,
+      `the lease of "${leaseName}" (term ${term}) ended: ${explanations[reason]}${doubt}.`,
     );
     this.leaseName = leaseName;
     this.term = term;

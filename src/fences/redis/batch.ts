@@ -95,12 +95,11 @@ export class RedisBatch extends Batch {
 
 function checkCommand(name: string): void {
   if (typeof name === 'string' && Object.hasOwn(writeCommands, name)) return;
-  throw new OptionError(
-    'command',
-    name,
-    'is no command that a batch can hold',
-    `use one of ${Object.keys(writeCommands).join(', ')}, in capital letters; read beside the batch`,
-  );
+  const inCapitals = String(name).toUpperCase();
+  const remedy = Object.hasOwn(writeCommands, inCapitals)
+    ? `write it in capital letters: ${inCapitals}`
+    : `read beside the batch, and write with one of the ${Object.keys(writeCommands).length} commands that have a key in a known place, such as SET, HSET, RPUSH, XADD or PUBLISH`;
+  throw new OptionError('command', name, 'is no command that a batch can hold', remedy);
 }
 
 function checkArguments(name: string, args: readonly unknown[]): readonly string[] {

@@ -169,6 +169,15 @@ describe('a batch of the Redis fence', () => {
     expect(await user.get('before')).toBeNull();
   });
 
+  it('says briefly what a batch holds, and how it is written', async () => {
+    const told = (name: string) =>
+      failureOf((batch) => batch.command(untyped(name), 'key')).then((error) => String(error));
+    expect(await told('set')).toContain('(got "set"): write it in capital letters: SET');
+    const ofReading = await told('GET');
+    expect(ofReading).toMatch(/read beside the batch, and write with one of the \d+ commands/);
+    expect(ofReading.length).toBeLessThan(260);
+  });
+
   it('leaves alone what is none of its own under its name', async () => {
     await fence.claim(token);
     const [key = ''] = await user.keys('*:fence:*');

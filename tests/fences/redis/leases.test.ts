@@ -119,7 +119,12 @@ describe('the Redis fence beside the leases on one server', () => {
   it('refuses a claim without a lease, and installs nothing for it', async () => {
     const { token } = await acquired('owned');
     const never = { ...token, name: 'never' };
-    await expect(fence.claim(never)).rejects.toMatchObject({ reason: 'vanished' });
+    await expect(fence.claim(never)).rejects.toMatchObject({
+      reason: 'vanished',
+      message: expect.stringContaining(
+        '`leases` have to name the store and namespace of the lease',
+      ),
+    });
     expect(await fence.installedTerm('never')).toBeUndefined();
   });
 });
