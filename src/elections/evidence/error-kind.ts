@@ -1,4 +1,10 @@
-import { StoreMisconfiguredError, StoreRefusedError, tooLateCode } from '../../errors/index.js';
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  tooLateCode,
+  UnreachableError,
+} from '../../errors/index.js';
 
 /**
  * How a request to the store failed, as far as it tells something of why.
@@ -74,7 +80,8 @@ export function errorKindOf(error: unknown): ErrorKind {
     const kind = kindByWords(text);
     if (kind !== undefined) return kind;
   }
-  return 'other';
+  if (error instanceof UnreachableError) return 'unreachable';
+  return error instanceof OutcomeUnknownError ? 'timeout' : 'other';
 }
 
 function kindByWords(text: string): ErrorKind | undefined {

@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addEvidence } from '../../src/elections/evidence/book.js';
+import {
+  evidenceDocumentOf,
+  formatEvidence,
+  mergeEvidence,
+  parseEvidenceDocument,
+} from '../../src/elections/evidence/document.js';
+import { errorKindOf } from '../../src/elections/evidence/error-kind.js';
+import { systemCounters } from '../../src/elections/evidence/thread-counters.js';
+import {
+  OutcomeUnknownError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../src/errors/index.js';
+import { diagnose, readEvidence } from '../../src/index.js';
+import { ElectionFixture, name, TestWork } from '../elections/fixture.js';
+import { loss, note, startMs } from './facts.js';
+
+const call = { timeoutMs: 1_000 };
+let fixture: ElectionFixture;
+
+beforeEach(() => {
+  fixture = new ElectionFixture();
+});
+afterEach(() => fixture.close());
+
+const kept = () => readEvidence(fixture.operator, name, call);
+
+describe('who loses a term', () => {
+  it('keeps in the store what it saw, as soon as it reaches the store again', async () => {
+    const { runtime } = fixture;
+    const { election, link } = fixture.process('a');
+    void election.lead(new TestWork().run);
+    await runtime.advance(5_000);
+    link.cut();
+    await runtime.advance(4_500);
+    expect(election.current).toBeUndefined();
+    expect(await kept()).toEqual([]);
+    link.heal();
+    await runtime.advance(31_000);
+    const [first, ...others] = await kept();
+    expect(others).toMatchObject([{ kind: 'note', what: 'store-failed', detail: 'unreachable' }]);
+    expect(first).toMatchObject({
+      kind: 'loss',
+      name,
+      holderId: 'a',
+      reason: 'unreachable',
+      stateBefore: 'uncertain',
+      store: 'memory',
+      ttlMs: 6_000,
+      giveUpAfterMs: 4_000,
+      sinceRenewedMs: 4_000,
+    });
+    if (first?.kind !== 'loss') throw new Error('no loss');
+    expect(first.missedCount).toBeGreaterThanOrEqual(2);
+    expect(first.renewals.last.at(-1)?.failed).toBeDefined();
+    expect(first.heldMs).toBeGreaterThan(4_000);
+  });
+
+  it('keeps how long it stood still', async () => {
+    const { runtime } = fixture;
+    const a = fixture.process('a');
+    void a.election.lead(new TestWork().run);
+    await runtime.advance(5_000);
+    a.freeze();
+    await runtime.advance(9_000);
+    a.thaw();
+    await runtime.advance(1_000);
+    expect(await kept()).toMatchObject([
+      { reason: 'expired', machine: { longestStall: { forMs: expect.any(Number) } } },
+    ]);
+    const [first] = await kept();
+    expect(first?.kind === 'loss' && first.machine.longestStall.forMs).toBeGreaterThan(8_000);
+  });
+
+  it('keeps neither the message of an error nor any payload, and no nonce', async () => {
+    const { runtime } = fixture;
+    const { election, leases } = fixture.process('a');
+    void election.lead(() => {
+      throw Object.assign(new RangeError('card 4711 of ana@example.org'), { code: 'E_CARD' });
+    });
+    await runtime.advance(3_000);
+    const stored = await fixture.operator.readDocument(evidenceDocumentOf(name), call);
+    expect(stored?.text).toContain('"detail":"RangeError E_CARD"');
+    expect(stored?.text).not.toMatch(/4711|example\.org/);
+    expect(stored?.text).not.toContain(leases.holder.wire.split(':').at(-1) ?? 'none');
+  });
+
+  it('writes nothing where it gives the name back, and nothing if it was told not to', async () => {
+    const { runtime } = fixture;
+    const { election } = fixture.process('a');
+    void election.lead(new TestWork().run);
+    await runtime.advance(5_000);
+    await runtime.advanceUntil(election.resign());
+    expect(await kept()).toEqual([]);
+  });
+
+  it('holds up a close for no longer than one request, and leaves no timer', async () => {
+    const { runtime } = fixture;
+    const a = fixture.process('a');
+    void a.election.lead(new TestWork().run);
+    await runtime.advance(5_000);
+    a.link.hang();
+    await runtime.advance(4_100);
+    const startedMs = runtime.now().monotonicMs;
+    await runtime.advanceUntil(a.elections.close());
+    expect(runtime.now().monotonicMs - startedMs).toBeLessThanOrEqual(2_500);
+    a.link.heal();
+    await a.close();
+    await runtime.advance(100);
+    expect(runtime.pendingTimerCount).toBe(0);
+  });
+
+  it('is explained by what it kept', async () => {
+    const { runtime } = fixture;
+    const a = fixture.process('a');
+    void a.election.lead(new TestWork().run);
+    await runtime.advance(5_000);
+    a.freeze();
+    await runtime.advance(9_000);
+    a.thaw();
+    await runtime.advance(5_000);
+    const { findings, leaderId } = await diagnose({ coordinator: fixture.operator, name, runtime });
+    expect(findings[0]).toMatchObject({ cause: 'process-paused', endingCount: 1 });
+    expect(leaderId).toBe('a');
+  });
+});
+
+describe('what is kept', () => {
+  it('is bounded: by name, by age, and in bytes', () => {
+    const now = startMs + 40 * 24 * 3_600_000;
+    const many = Array.from({ length: 40 }, (_, index) => loss(index + 1, { atMs: now - index }));
+    const old = loss(99, { atMs: startMs });
+    const merged = mergeEvidence([old, ...many], [note('duplicate-id', 0, { atMs: now })], now);
+    expect(merged).toHaveLength(30);
+    expect(merged.at(-1)).toMatchObject({ kind: 'note' });
+    const names = Array.from({ length: 1_000 }, (_, index) =>
+      loss(1, { name: `n${index}`, atMs: now }),
+    );
+    expect(Buffer.byteLength(formatEvidence(mergeEvidence([], names, now)))).toBeLessThanOrEqual(
+      128 * 1024,
+    );
+    const documents = new Set(names.map((one) => evidenceDocumentOf(one.name)));
+    expect(documents.size).toBe(64);
+  });
+
+  it('is read as it was written, and written once', () => {
+    const entries = [loss(1), note('work-failed', 31, { term: 1, detail: 'TypeError' })];
+    const text = formatEvidence(entries);
+    expect(parseEvidenceDocument('evidence/1', text)).toEqual(entries);
+    expect(mergeEvidence(entries, entries, startMs)).toHaveLength(2);
+  });
+
+  it('is what it has to be, whatever somebody wrote there', () => {
+    const entries = [
+      ...[
+        null,
+        7,
+        'text',
+        [],
+        {},
+        { kind: 'loss' },
+        { kind: 'other', name, holderId: 'a', atMs: 1 },
+      ],
+      { ...loss(1), name: '../up' },
+      { ...loss(1), reason: 'whim' },
+      { ...loss(1), atMs: Number.MAX_VALUE },
+      { ...loss(2), renewals: 7, machine: null, errors: { timeout: -1, whim: 3 }, ttlMs: 'long' },
+    ];
+    const text = JSON.stringify({ format: 1, entries });
+    expect(parseEvidenceDocument('evidence/1', text)).toMatchObject([
+      {
+        term: 2,
+        errors: {},
+        ttlMs: 0,
+        renewals: { answeredCount: 0, last: [] },
+        machine: { overMs: 0 },
+      },
+    ]);
+    for (const bad of ['', '7', 'null', '[]', '{"format":2,"entries":[]}', '{"format":1}'])
+      expect(() => parseEvidenceDocument('evidence/1', bad)).toThrow(/evidence\/1/);
+  });
+
+  it('loses nothing when several write at once', async () => {
+    const document = evidenceDocumentOf(name);
+    const writes = Array.from({ length: 8 }, (_, index) =>
+      addEvidence(
+        fixture.operator,
+        document,
+        [loss(index + 1, { atMs: startMs + index })],
+        startMs,
+        call,
+      ),
+    );
+    await Promise.all(writes);
+    expect(await kept()).toHaveLength(8);
+  });
+});
+
+describe('a failure is of the kind', () => {
+  const caused = (code: string) => Object.assign(new Error(`connect ${code}`), { code });
+  it.each([
+    ['refused', new UnreachableError('no way', caused('ECONNREFUSED'))],
+    ['reset', new UnreachableError('no way', caused('ECONNRESET'))],
+    ['unreachable', new UnreachableError('no way', caused('EHOSTUNREACH'))],
+    ['timeout', new OutcomeUnknownError('a renewal had no answer within 80 ms')],
+    ['loading', new StoreRefusedError('LOADING', 'it is loading')],
+    ['loading', new StoreRefusedError('57P03', 'starting up')],
+    ['replica', new StoreRefusedError('READONLY', 'a replica')],
+    ['overloaded', new StoreRefusedError('BUSY', 'a script')],
+    ['other', new Error('whatever')],
+    ['other', undefined],
+  ])('%s: %s', (kind, error) => {
+    expect(errorKindOf(error)).toBe(kind);
+  });
+});
+
+describe('what the system counts of a thread', () => {
+  it('rises while it computes', () => {
+    const before = systemCounters().ranMs ?? Number.NaN;
+    const startedMs = process.cpuUsage().user;
+    while (process.cpuUsage().user - startedMs < 30_000);
+    expect((systemCounters().ranMs ?? Number.NaN) - before).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { HistoryEntry } from '../../src/coordinators/index.js';
+import { compare, type Period } from '../../src/diagnosis/comparison.js';
+import { judge } from '../../src/diagnosis/diagnose.js';
+import { type Diagnosis, diagnose } from '../../src/diagnosis/index.js';
+import type { Evidence, LossEvidence } from '../../src/elections/index.js';
+import { createDesk } from '../cli/session.js';
+import { loss, name, note, startMs, term } from './facts.js';
+
+function judged(history: readonly HistoryEntry[], evidence: readonly Evidence[] = []): Diagnosis {
+  const source = { name, history, evidence };
+  const nowMs = startMs + 600_000;
+  return judge({ source, leaderId: undefined, sinceMs: undefined, beforeMs: undefined, nowMs });
+}
+
+/** The first cause, where one term was lost with this evidence. */
+function causeOf(more: Partial<LossEvidence>, endReason = 'expired'): string | undefined {
+  return judged([term(1, 0, 30, endReason)], [loss(1, more)]).findings[0]?.cause;
+}
+
+const stall = (forMs: number, ranMs?: number, waitedMs?: number, more: object = {}) => ({
+  ...loss(1).machine,
+  longestStall: {
+    forMs,
+    ...(ranMs !== undefined && { ranMs }),
+    ...(waitedMs !== undefined && { waitedMs }),
+    ...more,
+  },
+});
+const renewals = (more: Partial<LossEvidence['renewals']>) => ({ ...loss(1).renewals, ...more });
+
+describe('one loss is explained by', () => {
+  it.each([
+    ['a stall in which the thread computed', { machine: stall(3_000, 2_500, 100) }, 'loop-blocked'],
+    [
+      'a stall in which it neither ran nor waited',
+      { machine: stall(3_000, 5, 20) },
+      'process-paused',
+    ],
+    ['a stall of which the system does not tell', { machine: stall(3_000) }, 'process-paused'],
+    ['a stall in which it waited', { machine: stall(3_000, 60, 2_800) }, 'cpu-starved'],
+    [
+      'a stall in which its group was throttled',
+      { machine: stall(3_000, 900, 0, { throttledMs: 1_900 }) },
+      'cpu-starved',
+    ],
+    ['a suspend', { machine: { ...loss(1).machine, suspendedMs: 60_000 } }, 'process-paused'],
+    [
+      'a deadline that passed with nothing known to be wrong',
+      { reason: 'expired' },
+      'process-paused',
+    ],
+    [
+      'a port at which nothing listened',
+      { errors: { refused: 3 }, missedCount: 3 },
+      'store-restarted',
+    ],
+    ['a store that was starting', { errors: { loading: 2 }, missedCount: 2 }, 'store-restarted'],
+    ['a replica that answered', { errors: { replica: 2 }, missedCount: 2 }, 'failover'],
+    [
+      'a master that was gone',
+      { store: 'redis-sentinel', errors: { refused: 2 }, missedCount: 2 },
+      'failover',
+    ],
+    ['a store without room', { errors: { overloaded: 4 }, missedCount: 4 }, 'store-overloaded'],
+    ['missing rights', { errors: { denied: 4 }, missedCount: 4 }, 'store-denies'],
+    ['silence', { errors: { timeout: 4 }, missedCount: 4 }, 'network'],
+    ['resets', { errors: { reset: 4 }, missedCount: 4 }, 'network'],
+    [
+      'silence after slow answers',
+      {
+        errors: { timeout: 3 },
+        missedCount: 3,
+        renewals: renewals({ last: [{ ms: 1 }, { ms: 300 }] }),
+      },
+      'store-overloaded',
+    ],
+    [
+      'silence where answers were never quick',
+      {
+        errors: { timeout: 3 },
+        missedCount: 3,
+        renewals: renewals({ quickMs: 150, medianMs: 200, slowMs: 450 }),
+      },
+      'ttl-too-short',
+    ],
+    [
+      'a resource that had seen a higher term',
+      { reason: 'superseded', installedTerm: 99 },
+      'terms-lost',
+    ],
+    ['work that went on', { reason: 'shutdown' }, 'work-overdue'],
+  ] satisfies [string, Partial<LossEvidence>, string][])('%s', (_what, more, cause) => {
+    expect(causeOf(more)).toBe(cause);
+  });
+
+  it('what the store said, also where the machine was busy', () => {
+    const machine = stall(2_500, 60, 2_300);
+    expect(causeOf({ errors: { refused: 3 }, missedCount: 3, machine })).toBe('store-restarted');
+  });
+
+  it('the machine before the silence, which it may have caused', () => {
+    const machine = stall(2_500, 60, 2_300);
+    expect(causeOf({ errors: { timeout: 1 }, missedCount: 1, machine })).toBe('cpu-starved');
+  });
+
+  it('no stall that renewals had time to survive', () => {
+    const machine = stall(1_200, 1_100, 0);
+    expect(causeOf({ errors: { timeout: 4 }, missedCount: 4, machine })).toBe('network');
+  });
+
+  it('what became of its record, if that went before its time', () => {
+    const gone = { reason: 'vanished', sinceRenewedMs: 1_800 } as const;
+    expect(causeOf(gone, 'vanished')).toBe('record-removed');
+    expect(causeOf({ ...gone, connectionLostCount: 1 }, 'vanished')).toBe('store-restarted');
+    expect(causeOf({ ...gone, connectionLostCount: 1, store: 'etcd' }, 'vanished')).toBe(
+      'failover',
+    );
+    expect(causeOf(gone, 'expired')).toBe('clock-stepped');
+  });
+});
+
+describe('a diagnosis', () => {
+  it('explains without evidence what the history alone tells', () => {
+    const history = [
+      term(1, 0, 10, 'released'),
+      term(2, 11, 20, 'handed-off'),
+      term(3, 20, 30, 'expired'),
+      term(4, 36, 40, 'revoked'),
+      term(5, 41, undefined),
+    ];
+    const { findings, period } = judged(history);
+    expect(findings.map(({ cause, endingCount }) => [cause, endingCount])).toEqual([
+      ['process-died', 1],
+      ['deploy', 2],
+      ['operator', 1],
+    ]);
+    expect(period).toMatchObject({ termCount: 5, lostCount: 1, plannedCount: 3, vacantMs: 8_000 });
+  });
+
+  it('knows of a term that the store has forgotten with all its data', () => {
+    const gone = loss(1, { reason: 'vanished', sinceRenewedMs: 900, connectionLostCount: 1 });
+    const { findings } = judged([term(2, 40, undefined)], [gone]);
+    expect(findings).toMatchObject([
+      { cause: 'store-restarted', endingCount: 1, vacantMs: 10_000 },
+    ]);
+  });
+
+  it('ranks the cause of most losses first, what was wanted below it, and a shared id above a few', () => {
+    const history = [1, 2, 3, 4, 5].map((number) => term(number, number * 10, number * 10 + 8));
+    const evidence = [
+      ...[1, 2, 3].map((number) => loss(number, { machine: stall(3_000, 2_900, 0) })),
+      loss(4, { errors: { refused: 2 }, missedCount: 2 }),
+      note('work-failed', 58, { term: 5, detail: 'TypeError' }),
+      note('duplicate-id', 20),
+    ];
+    const { findings } = judged([...history, term(6, 60, 70, 'released')], evidence);
+    expect(findings.map(({ cause }) => cause)).toEqual([
+      'loop-blocked',
+      'duplicate-ids',
+      expect.stringMatching(/store-restarted|work-failed/),
+      expect.stringMatching(/store-restarted|work-failed/),
+      'deploy',
+    ]);
+  });
+
+  it('says which ttl would have done, only where it would, and not more than five minutes', () => {
+    const advice = (more: Partial<LossEvidence>) =>
+      judged([term(1, 0, 30)], [loss(1, more)]).findings[0]?.advice.join(' ');
+    expect(advice({ machine: stall(3_000, 2_900, 0) })).toContain(
+      'a ttl of 10 s instead of 6 s outlasts a pause of 3 s',
+    );
+    expect(advice({ machine: stall(3_000, 2_900, 0), ttlMs: 60_000 })).not.toContain('instead of');
+    expect(advice({ machine: stall(300_000, 290_000, 0) })).not.toContain('instead of');
+  });
+
+  it('sets what happened beside the load, part by part', () => {
+    const slow = renewals({ slowMs: 800 });
+    const history = [term(1, 0, 10), term(2, 300, 310), term(3, 320, 599, 'released')];
+    const { timeline } = judged(history, [loss(2, { renewals: slow })]);
+    expect(timeline).toHaveLength(12);
+    expect(timeline.map(({ lostCount }) => lostCount)).toEqual([
+      1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0,
+    ]);
+    expect(timeline[6]).toMatchObject({ roundTripMs: 800 });
+    expect(timeline[11]).toMatchObject({ plannedCount: 1, lostCount: 0 });
+  });
+
+  it('compares with the time before, and blames chance for what is little', () => {
+    const history = [1, 2, 3, 4, 5, 6, 7, 8].map((number) =>
+      term(number, number * 20, number * 20 + 5),
+    );
+    const source = { name, history, evidence: [] };
+    const sinceMs = startMs + 300_000;
+    const { comparison, period } = judge({
+      source,
+      leaderId: 'a',
+      sinceMs,
+      beforeMs: 300_000,
+      nowMs: startMs + 600_000,
+    });
+    expect(period.lostCount).toBe(0);
+    expect(comparison).toMatchObject({
+      change: 'better',
+      before: { lostCount: 8, causes: { 'process-died': 8 } },
+    });
+  });
+
+  it.each([
+    [10, 10, 'same'],
+    [20, 3, 'better'],
+    [3, 20, 'worse'],
+    [2, 1, 'too-few'],
+    [0, 0, 'same'],
+    [0, 9, 'worse'],
+  ])('of %i losses and then %i in the same time says %s', (before, now, change) => {
+    const period = (lostCount: number): Period => ({
+      fromMs: 0,
+      toMs: 1_000,
+      termCount: lostCount,
+      lostCount,
+      plannedCount: 0,
+      vacantMs: 0,
+      causes: {},
+    });
+    expect(compare(period(before), period(now)).change).toBe(change);
+  });
+
+  it('of nothing says nothing', async () => {
+    const { session } = createDesk();
+    const { coordinator, runtime } = session;
+    const diagnosis = await diagnose({ coordinator, name, runtime });
+    expect(diagnosis).toMatchObject({ findings: [], leaderId: undefined, witnessedCount: 0 });
+  });
+
+  it('refuses bad options by name', async () => {
+    const { coordinator } = createDesk().session;
+    const ask = (options: object) => diagnose({ coordinator, name, ...options });
+    await expect(ask({ name: '' })).rejects.toMatchObject({ option: 'name' });
+    await expect(ask({ coordinator: {} })).rejects.toMatchObject({ option: 'coordinator' });
+    await expect(ask({ sinceMs: -1 })).rejects.toMatchObject({ option: 'sinceMs' });
+    await expect(ask({ beforeMs: 1_000 })).rejects.toMatchObject({ option: 'beforeMs' });
+    await expect(ask({ timeoutMs: 0 })).rejects.toMatchObject({ option: 'timeoutMs' });
+  });
+});
