@@ -29,6 +29,7 @@
  * @module
  */
 export type { Bench, Checker, Violation } from './checkers/checker.js';
+export { explain, type Failure } from './failure.js';
 export type { Fault, Schedule } from './faults/faults.js';
 export { parseSchedule } from './faults/parse.js';
 export { SimHost } from './host.js';

@@ -1,13 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import {
-  type PlanOptions,
-  parseSchedule,
-  planOf,
-  type RunResult,
-  run,
-  runMany,
-  shrink,
-} from '../../sim/index.js';
+import { explain, type PlanOptions, parseSchedule, planOf, run, runMany } from '../../sim/index.js';
 import type { Terminal } from '../terminal.js';
 
 export interface Choice {
@@ -20,10 +12,14 @@ export interface Choice {
 export async function playOne(seed: number, choice: Choice, terminal: Terminal): Promise<boolean> {
   const plan = planOf(seed, await planOptions(choice));
   const result = await run(plan, { onLine: (line) => terminal.print(line) });
-  describe(result, terminal);
-  if (result.violation === undefined) return true;
-  await explain(result, terminal);
-  return false;
+  const { model, scenario } = plan;
+  const seconds = (result.simulatedMs / 1_000).toFixed(1);
+  terminal.note(
+    `Seed ${seed}, model ${model.name}, scenario ${scenario.name}: ${seconds} s simulated, trace ${result.hash.slice(0, 16)}.`,
+  );
+  if (result.violation === undefined) terminal.note('Nothing was violated.');
+  else for (const line of (await explain(result)).summary) terminal.note(line);
+  return result.violation === undefined;
 }
 
 /** Prints what was covered by many runs; or, of the first that fails, its seed, its shrunk schedule and its trace. */
@@ -37,9 +33,9 @@ export async function playMany(
   const options = { ...(await planOptions(choice)), signal };
   const { coverage, failed, seedCount, simulatedMs } = await runMany(from, to, options);
   if (failed !== undefined) {
-    describe(failed, terminal);
-    const shrunk = await explain(failed, terminal);
-    await run(shrunk.plan, { onLine: (line) => terminal.print(line) });
+    const { summary, trace } = await explain(failed);
+    for (const line of trace) terminal.print(line);
+    for (const line of summary) terminal.note(line);
     return false;
   }
   for (const [what, count] of [...coverage].sort())
@@ -58,29 +54,4 @@ async function planOptions({ schedule, model, scenario }: Choice): Promise<PlanO
     ...(scenario !== undefined && { scenario }),
     ...(schedule !== undefined && { schedule: parseSchedule(await readFile(schedule, 'utf8')) }),
   };
-}
-
-function describe({ plan, violation, hash, simulatedMs }: RunResult, terminal: Terminal): void {
-  const { seed, model, scenario } = plan;
-  const seconds = (simulatedMs / 1_000).toFixed(1);
-  terminal.note(
-    `Seed ${seed}, model ${model.name}, scenario ${scenario.name}: ${seconds} s simulated, trace ${hash.slice(0, 16)}.`,
-  );
-  const verdict =
-    violation === undefined
-      ? 'Nothing was violated.'
-      : `Violated (${violation.checker}): ${violation.what}.`;
-  terminal.note(verdict);
-}
-
-/** What it takes to see it again. */
-async function explain(failed: RunResult, terminal: Terminal): Promise<RunResult> {
-  const shrunk = await shrink(failed);
-  const { seed, schedule, model, scenario } = shrunk.plan;
-  terminal.note(`It takes ${schedule.length} of ${failed.plan.schedule.length} faults:`);
-  terminal.note(JSON.stringify(schedule));
-  terminal.note(
-    `Again, with these in a file: tenure sim --seed ${seed} --model ${model.name} --scenario ${scenario.name} --schedule FILE`,
-  );
-  return shrunk;
 }

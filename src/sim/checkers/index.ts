@@ -1,11 +1,13 @@
 import { beliefChecker } from './belief.js';
 import type { Checker } from './checker.js';
+import { coverageChecker } from './coverage.js';
 import { fenceChecker } from './fence.js';
 import { hygieneChecker } from './hygiene.js';
 import { lifeChecker } from './life.js';
 import { livenessChecker } from './liveness.js';
 import { ownershipChecker } from './ownership.js';
 import { termsChecker } from './terms.js';
+import { unknownChecker } from './unknown.js';
 
 /** Those that every run has. Each remembers what it saw, so a run makes its own. */
 export const checkers: readonly (() => Checker)[] = [
@@ -16,4 +18,6 @@ export const checkers: readonly (() => Checker)[] = [
   fenceChecker,
   hygieneChecker,
   livenessChecker,
+  unknownChecker,
+  coverageChecker,
 ];

@@ -1,3 +1,4 @@
+import type { Lease } from '../../leases/index.js';
 import type { StreamWorker } from '../../streams/worker/index.js';
 import type { SimHost } from '../host.js';
 import type { Bench, Checker } from './checker.js';
@@ -6,13 +7,14 @@ import type { Bench, Checker } from './checker.js';
 const settledAfterMs = 25_000;
 
 /**
- * Once the faults are over: every shard has an owner, the fleet is balanced, and a settled fleet moves nothing. (That a
+ * A shard is given away only after the work on it has stopped. Once the faults are over: every shard has an owner, the fleet is balanced, and a settled fleet moves nothing. (That a
  * shard has one owner at most is what the checkers of terms and beliefs look after: it is a lease.)
  */
 export class ShardsChecker implements Checker {
   readonly name = 'shards';
   readonly #shardCount: number;
   readonly #workers = new Map<string, StreamWorker>();
+  readonly #handled = new Set<Lease>();
   #bench: Bench | undefined;
   /** Claims and losses so late that nobody has a reason for them any more. */
   #lateMoveCount = 0;
@@ -24,6 +26,11 @@ export class ShardsChecker implements Checker {
   attach(bench: Bench): void {
     this.#bench = bench;
     bench.witness.on('crashed', ({ process }) => this.#workers.delete(process));
+    bench.witness.on('ended', ({ process, lease, reason }) => {
+      const isGiven = reason === 'handed-off' || reason === 'released';
+      if (isGiven && this.#handled.has(lease))
+        bench.violated(`${process} gave ${lease.name} away while it handled a message of it`);
+    });
   }
 
   joined(host: SimHost, worker: StreamWorker): void {
@@ -32,6 +39,16 @@ export class ShardsChecker implements Checker {
     worker.events.on('shardLost', () => this.#moved(1));
     worker.events.on('shardRefused', () => host.witness.cover('a shard was refused to its owner'));
     worker.events.on('shardDrained', () => host.witness.cover('a shard was handed over'));
+  }
+
+  /** A message is handled under this lease, until `work` ends; it is the only one. */
+  async handling(lease: Lease, work: Promise<void>): Promise<void> {
+    this.#handled.add(lease);
+    try {
+      await work;
+    } finally {
+      this.#handled.delete(lease);
+    }
   }
 
   /** Before anything is closed. */

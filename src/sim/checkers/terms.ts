@@ -1,5 +1,5 @@
 import type { AcquireRequest, AcquireResult } from '../../coordinators/index.js';
-import type { CallRecord } from '../witness.js';
+import type { CallRecord, SimEvents } from '../witness.js';
 import type { Bench, Checker } from './checker.js';
 
 interface Granted {
@@ -18,10 +18,14 @@ interface Known {
 
 /**
  * Terms are unique for each name and in real-time order: whoever asks after another one was answered gets a higher term, also
- * from itself. Only the same attempt, executed again, may get its term again.
+ * from itself. Only the same attempt, executed again, may get its term again. In the store's own view they rise from grant to
+ * grant.
  */
 export function termsChecker(): Checker {
   const byName = new Map<string, Known>();
+  /** Of what the store granted, whether or not anybody heard of it. */
+  const highestGranted = new Map<string, number>();
+  let fallen: string | undefined;
 
   function check(bench: Bench, { args, outcome, sentAtMs, answeredAtMs }: CallRecord): void {
     if (!('value' in outcome)) return;
@@ -61,9 +65,27 @@ export function termsChecker(): Checker {
       );
   }
 
+  function changed({ name, before, after, cause }: SimEvents['changed']): void {
+    if (cause === 'fault') highestGranted.delete(name);
+    if (cause !== 'request' || after?.kind !== 'lease') return;
+    if (before?.kind === 'lease' && before.attempt === after.attempt) return;
+    const highest = highestGranted.get(name) ?? 0;
+    if (after.term <= highest)
+      fallen ??= `the store granted ${name} in term ${after.term} after ${highest}`;
+    highestGranted.set(name, Math.max(highest, after.term));
+  }
+
+  /** Not at once: the store has to be done with the request before it can say what it does not promise. */
+  function judgeFallen(bench: Bench): void {
+    if (fallen !== undefined && !bench.isExcused('terms')) bench.violated(fallen);
+    fallen = undefined;
+  }
+
   return {
     name: 'terms',
     attach(bench) {
+      bench.witness.on('changed', changed);
+      bench.witness.on('executed', () => judgeFallen(bench));
       bench.witness.on('called', (record) => {
         if (record.operation === 'acquire') check(bench, record);
       });

@@ -30,7 +30,9 @@ export const lossyFailover: CoordinatorModel = {
         world.after(forMs, () => {
           excuse('belief', ttlMs);
           note('fails-over', `without the last ${lagMs.toFixed(0)} ms`);
+          const { lastTerm } = server.ledger;
           server.forget(lagMs);
+          if (server.ledger.lastTerm < lastTerm) witness.cover('a failover lost a grant');
           machine.clock.stepWall(skewMs);
           machine.resume();
           server.disconnect();

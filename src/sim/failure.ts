@@ -1,0 +1,31 @@
+import { type RunOptions, type RunResult, run } from './run.js';
+import { shrink } from './shrink.js';
+
+/** What it takes to see a failing run again. */
+export interface Failure {
+  /** The run with as few faults as it takes. */
+  readonly shrunk: RunResult;
+  /** Its trace. */
+  readonly trace: readonly string[];
+  /** Its seed, what was violated, its schedule as JSON and how to play it, a line each. */
+  readonly summary: readonly string[];
+}
+
+export async function explain(
+  failed: RunResult,
+  options: Pick<RunOptions, 'plant'> = {},
+): Promise<Failure> {
+  const shrunk = await shrink(failed, options);
+  const trace: string[] = [];
+  await run(shrunk.plan, { ...options, onLine: (line) => trace.push(line) });
+  const { seed, schedule, model, scenario } = shrunk.plan;
+  const which = `--seed ${seed} --model ${model.name} --scenario ${scenario.name}`;
+  const summary = [
+    `Seed ${seed}, model ${model.name}, scenario ${scenario.name}.`,
+    `Violated (${shrunk.violation?.checker}): ${shrunk.violation?.what}.`,
+    `It takes ${schedule.length} of ${failed.plan.schedule.length} faults:`,
+    JSON.stringify(schedule),
+    `Again, with these in a file: tenure sim ${which} --schedule FILE`,
+  ];
+  return { shrunk, trace, summary };
+}

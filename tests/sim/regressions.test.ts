@@ -1,0 +1,10 @@
+import { describe, expect, it } from 'vitest';
+import { planOf, run } from '../../src/sim/index.js';
+import { regressions } from './regressions.js';
+
+describe('A seed that has found something', { timeout: 60_000 }, () => {
+  it.each(regressions)('violates nothing any more: $seed, $model, $scenario', async (one) => {
+    const { violation } = await run(planOf(one.seed, one));
+    expect(violation).toBeUndefined();
+  });
+});
