@@ -1,3 +1,4 @@
+import { requireDuration } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { type Act, longestByBytes, longestReasonBytes, type RevokeRequest } from './acts.js';
 import type { EnrollRequest, Standing, WithdrawRequest } from './candidates.js';
@@ -39,11 +40,11 @@ export function checkAcquires(
   return checkBatch(requests, (request) => {
     checkHolder(request.holder);
     checkAttempt(request.attempt);
-    checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
+    requireDuration('ttlMs', request.ttlMs, limits.smallestTtlMs, limits.largestTtlMs);
     if (request.above !== undefined) checkAbove(request.above);
     if (request.metadata !== undefined) validateMetadata(request.metadata);
     if (request.graceMs !== undefined)
-      checkDuration(request.graceMs, 'graceMs', 0, limits.largestTtlMs);
+      requireDuration('graceMs', request.graceMs, 0, limits.largestTtlMs);
   });
 }
 
@@ -54,7 +55,7 @@ export function checkRenewals(
   return checkBatch(requests, (request) => {
     checkHolder(request.holder);
     validateTerm(request.term);
-    checkDuration(request.ttlMs, 'ttlMs', limits.smallestTtlMs, limits.largestTtlMs);
+    requireDuration('ttlMs', request.ttlMs, limits.smallestTtlMs, limits.largestTtlMs);
     if (request.metadata !== undefined) validateMetadata(request.metadata);
   });
 }
@@ -76,7 +77,7 @@ export function checkHandoffs(
     checkHolder(request.holder);
     validateTerm(request.term);
     validateHolderId(request.to, 'to');
-    checkDuration(request.reserveMs, 'reserveMs', 1, limits.largestTtlMs);
+    requireDuration('reserveMs', request.reserveMs, 1, limits.largestTtlMs);
   });
 }
 
@@ -88,7 +89,7 @@ export function checkEnrollments(requests: readonly EnrollRequest[]): EnrollRequ
       throw new OptionError('standing', request.standing, 'is no standing of a candidate', remedy);
     }
     checkPreference(request.preference);
-    checkDuration(request.ttlMs, 'ttlMs', shortestEntryMs, longestTtlMs);
+    requireDuration('ttlMs', request.ttlMs, shortestEntryMs, longestTtlMs);
     if (request.metadata !== undefined) validateMetadata(request.metadata);
   });
 }
@@ -109,7 +110,7 @@ export function checkRevocation(request: RevokeRequest): RevokeRequest {
   if (term !== undefined) validateTerm(term);
   if (to === undefined && reserveMs === undefined) return request;
   validateHolderId(to as string, 'to');
-  checkDuration(reserveMs as number, 'reserveMs', 1, longestTtlMs);
+  requireDuration('reserveMs', reserveMs as number, 1, longestTtlMs);
   return request;
 }
 
@@ -152,7 +153,7 @@ export function checkDocument(text: string, expectedVersion: number): void {
 
 /** What every store asks of a call. @throws {OptionError} unless its `timeoutMs` is one that a timer can wait for. */
 export function checkTimeout(call: CallOptions): number {
-  return checkDuration(call.timeoutMs, 'timeoutMs', Number.MIN_VALUE, longestTimeoutMs);
+  return requireDuration('timeoutMs', call.timeoutMs, Number.MIN_VALUE, longestTimeoutMs);
 }
 
 /** Two requests for one name have no order inside a batch, so their answers would mean nothing. */
@@ -204,16 +205,6 @@ function checkAttempt(attempt: string): void {
     attempt,
     'is not an attempt',
     'use 32 random lower-case hexadecimal digits',
-  );
-}
-
-function checkDuration(value: number, option: string, smallestMs: number, largestMs: number) {
-  if (typeof value === 'number' && value >= smallestMs && value <= largestMs) return value;
-  throw new OptionError(
-    option,
-    value,
-    'is out of range',
-    `use ${smallestMs} to ${largestMs} milliseconds`,
   );
 }
 

@@ -6,7 +6,7 @@ import {
   type EtcdTlsOptions,
   etcdLocation,
 } from '../../drivers/etcd/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -89,6 +89,13 @@ export interface EtcdCoordinatorEvents extends EtcdEvents {
 /** A coordinator that also reports what happens to its connections. */
 export interface EtcdCoordinator extends Coordinator, EventSource<EtcdCoordinatorEvents> {}
 
+const optionKeys: Known<EtcdCoordinatorOptions> = {
+  namespace: true,
+  prefix: true,
+  tls: true,
+  runtime: true,
+};
+
 /**
  * A coordinator on an etcd cluster, 3.4 or later, over the JSON gateway that its members have by default. Needs no package.
  *
@@ -107,7 +114,7 @@ export function etcdCoordinator(
   location: string | URL | readonly string[],
   options: EtcdCoordinatorOptions = {},
 ): EtcdCoordinator {
-  const { tls } = requireObject('options', options);
+  const { tls } = requireKnown('options', options, optionKeys);
   return new ClusterCoordinator(etcdLocation(location, tls), options, location);
 }
 

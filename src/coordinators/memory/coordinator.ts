@@ -1,5 +1,5 @@
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
-import { requireInstance, requireObject } from '../../errors/checks.js';
+import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -17,6 +17,8 @@ export interface MemoryCoordinatorOptions {
   /** The network to the store. Default: everything arrives, two microtasks later. */
   readonly link?: MemoryLink;
 }
+
+const optionKeys: Known<MemoryCoordinatorOptions> = { runtime: true, link: true };
 
 /**
  * A coordinator in the memory of this process: for tests, simulations and programs that are one process.
@@ -43,7 +45,7 @@ class MemoryCoordinator extends LedgerCoordinator {
   constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
     super();
     requireInstance('store', store, MemoryStore);
-    requireObject('options', options);
+    requireKnown('options', options, optionKeys);
     this.#store = store;
     this.#caller = new MemoryCaller({
       what: 'memory store',

@@ -8,7 +8,7 @@ import {
   type PostgresQueryable,
   quoteSchema,
 } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -85,6 +85,14 @@ export interface PostgresCoordinatorEvents extends LineEvents {
 /** A coordinator that also reports what happens to its connections and its records. */
 export interface PostgresCoordinator extends Coordinator, EventSource<PostgresCoordinatorEvents> {}
 
+const optionKeys: Known<PostgresCoordinatorOptions> = {
+  namespace: true,
+  schema: true,
+  runtime: true,
+  connectTimeoutMs: true,
+  maxConnections: true,
+};
+
 /**
  * A coordinator in a schema of a PostgreSQL database (15 is what the tests run on). Needs the package `pg`, 8 or later, for
  * a URL. The schema has to be there: `tenure migrate --url postgres://...` or `migratePostgres()`.
@@ -110,7 +118,10 @@ export function postgresCoordinator(
   urlOrClient: string | URL | PostgresPool | PostgresQueryable,
   options: PostgresCoordinatorOptions = {},
 ): PostgresCoordinator {
-  const { source, schema } = placeOf(urlOrClient, requireObject('options', options).schema);
+  const { source, schema } = placeOf(
+    urlOrClient,
+    requireKnown('options', options, optionKeys).schema,
+  );
   return new DatabaseCoordinator(source, resolveOptions({ ...options, schema }));
 }
 

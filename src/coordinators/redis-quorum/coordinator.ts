@@ -1,4 +1,4 @@
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -114,6 +114,14 @@ export interface RedisQuorumCoordinator
   extends Coordinator,
     EventSource<RedisQuorumCoordinatorEvents> {}
 
+const optionKeys: Known<RedisQuorumCoordinatorOptions> = {
+  namespace: true,
+  runtime: true,
+  connectTimeoutMs: true,
+  nodeTimeoutMs: true,
+  largestTtlMs: true,
+};
+
 /**
  * A coordinator on three or more independent Redis masters (7.0 or later), decided by a majority of them. Needs the
  * package `ioredis`.
@@ -158,7 +166,11 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
     urlOrUrls: string | URL | readonly (string | URL)[],
     options: RedisQuorumCoordinatorOptions,
   ) {
-    const { namespace = 'default', connectTimeoutMs } = requireObject('options', options);
+    const { namespace = 'default', connectTimeoutMs } = requireKnown(
+      'options',
+      options,
+      optionKeys,
+    );
     const runtime = requireRuntime(options.runtime);
     const urls = nodeUrls(urlOrUrls);
     const { nodeTimeoutMs = usualNodeTimeoutMs, largestTtlMs = usualLargestTtlMs } = options;

@@ -5,7 +5,7 @@ import {
   type RedisSourceOptions,
   type Written,
 } from '../../drivers/redis/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { StoreRefusedError, TenureError, tooLateCode } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -80,6 +80,17 @@ export interface RedisCoordinatorEvents extends RedisConnectionEvents {
 /** A coordinator that also reports what happens to its connection and its records. */
 export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
 
+const optionKeys: Known<RedisCoordinatorOptions> = {
+  namespace: true,
+  runtime: true,
+  connectTimeoutMs: true,
+  replicas: true,
+  replicaTimeoutMs: true,
+  sentinelUsername: true,
+  sentinelPassword: true,
+  nodeAddressMap: true,
+};
+
 /**
  * A coordinator on Redis (7.0 or later; 7.0.15 is what the tests run on): one server, the master that sentinels watch, or
  * the node of a cluster that owns the slot of the namespace. URLs need the package `ioredis`.
@@ -128,7 +139,11 @@ class OneMasterCoordinator implements RedisCoordinator {
   readonly #documents: RedisDocuments;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisCoordinatorOptions) {
-    const { namespace = 'default', connectTimeoutMs } = requireObject('options', options);
+    const { namespace = 'default', connectTimeoutMs } = requireKnown(
+      'options',
+      options,
+      optionKeys,
+    );
     const runtime = requireRuntime(options.runtime);
     this.#keys = new RedisKeys(namespace);
     this.#renewals = new RenewalLocator(this.#keys);

@@ -7,7 +7,7 @@ import {
   type StatFileSystem,
   sqlitePath,
 } from '../../drivers/sqlite/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -55,6 +55,15 @@ export interface SqliteCoordinatorEvents extends SqliteEvents {
 /** A coordinator that also reports what happens to its file. */
 export interface SqliteCoordinator extends Coordinator, EventSource<SqliteCoordinatorEvents> {}
 
+const optionKeys: Known<SqliteCoordinatorOptions> = {
+  namespace: true,
+  runtime: true,
+  createDirectory: true,
+  clock: true,
+  library: true,
+  statFileSystem: true,
+};
+
 /**
  * A coordinator in one file, for the processes of one machine. Needs Node 22.13 or later, or the package `libsql`.
  *
@@ -78,7 +87,7 @@ export function sqliteCoordinator(
   location: string | URL,
   options: SqliteCoordinatorOptions = {},
 ): SqliteCoordinator {
-  return new FileCoordinator(sqlitePath(location), requireObject('options', options));
+  return new FileCoordinator(sqlitePath(location), requireKnown('options', options, optionKeys));
 }
 
 class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {

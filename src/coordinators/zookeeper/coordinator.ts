@@ -1,5 +1,5 @@
 import { parseZooKeeperUrl, type ZooKeeperAddress } from '../../drivers/zookeeper/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, OptionError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -98,6 +98,14 @@ export interface ZooKeeperCoordinator
   extends Coordinator,
     EventSource<ZooKeeperCoordinatorEvents> {}
 
+const optionKeys: Known<ZooKeeperCoordinatorOptions> = {
+  namespace: true,
+  runtime: true,
+  connectTimeoutMs: true,
+  smallestTtlMs: true,
+  largestTtlMs: true,
+};
+
 /**
  * A coordinator on a ZooKeeper ensemble, 3.5 or later (3.8.0 is what the tests run on). Needs no other package.
  *
@@ -122,7 +130,7 @@ export function zookeeperCoordinator(
   url: string | URL,
   options: ZooKeeperCoordinatorOptions = {},
 ): ZooKeeperCoordinator {
-  return new EnsembleCoordinator(url, requireObject('options', options));
+  return new EnsembleCoordinator(url, requireKnown('options', options, optionKeys));
 }
 
 const everybody = () => 'all' as const;
