@@ -9,7 +9,7 @@ import {
   etcdLocation,
   type KeyRange,
 } from '../../drivers/etcd/index.js';
-import { requireInstance, requireObject } from '../../errors/checks.js';
+import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
 import { OptionError, StoreRefusedError } from '../../errors/index.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import { runBatches } from '../batch.js';
@@ -30,6 +30,15 @@ import { installedText, leaseCondition, parseInstalled } from './standing.js';
 /** A fence around what is written to one etcd cluster. See {@link etcdFence}. */
 export interface EtcdFence extends Fence<EtcdBatch>, EventSource<EtcdEvents> {}
 
+const optionKeys: Known<EtcdFenceOptions> = {
+  namespace: true,
+  prefix: true,
+  leases: true,
+  timeoutMs: true,
+  tls: true,
+  runtime: true,
+};
+
 /**
  * A fence in an etcd cluster, 3.4 or later: `transaction` collects writes, and one transaction of etcd compares the fence's
  * key and executes them, or none of them. Needs no package.
@@ -41,7 +50,7 @@ export function etcdFence(
   location: string | URL | readonly string[],
   options: EtcdFenceOptions = {},
 ): EtcdFence {
-  const { tls } = requireObject('options', options);
+  const { tls } = requireKnown('options', options, optionKeys);
   return new FenceInEtcd(etcdLocation(location, tls), resolveOptions(options));
 }
 

@@ -98,7 +98,8 @@ export class Gate<Request> {
       return unavailable('The resource of this request could not be looked up.', error, { term });
     }
     if (name !== undefined && (resource === undefined || resource === name)) return name;
-    return notAccepted(resource, term);
+    const asksClient = typeof this.#options.resource === 'object';
+    return notAccepted(resource, term, name === undefined && !asksClient);
   }
 
   async #claim(token: FencingToken): Promise<FencingToken | Refusal> {
@@ -152,9 +153,11 @@ function malformed({ header, expected }: MalformedHeader): Refusal {
   return new Refusal(problem('malformed-header', `${header} has to be ${expected}.`));
 }
 
-function notAccepted(resource: string | undefined, term: number): Refusal {
-  const detail =
-    resource === undefined
+/** @param isNameless the service has no resource for the request, whatever the client names. */
+function notAccepted(resource: string | undefined, term: number, isNameless: boolean): Refusal {
+  const detail = isNameless
+    ? 'The service names no resource for this request: nothing that a client sends can be accepted here.'
+    : resource === undefined
       ? 'Name the resource in Fencing-Resource.'
       : 'Fencing-Resource names another resource than this request may write to.';
   return new Refusal(problem('resource-not-accepted', detail, { term }));

@@ -1,5 +1,5 @@
 import { validateName } from '../../coordinators/index.js';
-import { requireMethods, requireObject } from '../../errors/checks.js';
+import { type Known, requireDuration, requireKnown, requireMethods } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { isolated } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -89,10 +89,23 @@ const hourMs = 60 * 60 * 1000;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 const methodPattern = /^[A-Z][A-Z-]{0,31}$/;
 
+const optionKeys: Known<HttpFenceOptions> = {
+  fence: true,
+  resource: true,
+  required: true,
+  methods: true,
+  maxTermAheadMs: true,
+  maxTerm: true,
+  timeoutMs: true,
+  retryAfterMs: true,
+  onRefused: true,
+  runtime: true,
+};
+
 export function resolveHttpFence<Request>(
   options: HttpFenceOptions<Request>,
 ): ResolvedHttpFence<Request> {
-  requireObject('options', options, 'pass at least fence and resource');
+  requireKnown('options', options, optionKeys, 'pass at least fence and resource');
   const { required = true, onRefused } = options;
   const runtime = requireRuntime(options.runtime);
   if (typeof required !== 'boolean')
@@ -105,8 +118,8 @@ export function resolveHttpFence<Request>(
     required,
     isFenced: resolveMethods(options.methods),
     highestTerm: resolveHighestTerm(options, runtime),
-    timeoutMs: range('timeoutMs', options.timeoutMs ?? 5_000, 1, hourMs),
-    retryAfterMs: range('retryAfterMs', options.retryAfterMs ?? 1_000, 0, 24 * hourMs),
+    timeoutMs: requireDuration('timeoutMs', options.timeoutMs ?? 5_000, 1, hourMs),
+    retryAfterMs: requireDuration('retryAfterMs', options.retryAfterMs ?? 1_000, 0, 24 * hourMs),
     onRefused: onRefused === undefined ? () => {} : isolated(onRefused),
     runtime,
   };
@@ -146,7 +159,7 @@ function resolveHighestTerm(
   runtime: Runtime,
 ): () => number | Promise<number> {
   if (maxTerm === undefined) {
-    const aheadMs = range('maxTermAheadMs', maxTermAheadMs ?? hourMs, 0, Infinity);
+    const aheadMs = requireDuration('maxTermAheadMs', maxTermAheadMs ?? hourMs, 0, Infinity);
     return () => runtime.now().wallMs + aheadMs;
   }
   if (maxTermAheadMs !== undefined) {
@@ -157,10 +170,4 @@ function resolveHighestTerm(
   if (typeof maxTerm === 'number' && maxTerm >= 1) return () => maxTerm;
   const remedy = 'use a number from 1, or a function that answers one';
   throw new OptionError('maxTerm', maxTerm, 'is no term', remedy);
-}
-
-function range(option: string, value: number, smallest: number, largest: number): number {
-  if (typeof value === 'number' && value >= smallest && value <= largest) return value;
-  const remedy = `use ${smallest} to ${largest} milliseconds`;
-  throw new OptionError(option, value, 'is out of range', remedy);
 }

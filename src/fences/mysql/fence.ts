@@ -14,7 +14,7 @@ import {
   type MysqlQueryable,
   runTransaction,
 } from '../../drivers/mysql/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, StoreRefusedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
@@ -84,9 +84,19 @@ export function mysqlFence<Connection extends MysqlConnection = MysqlConnection>
   source: string | MysqlPool<Connection>,
   options: MysqlFenceOptions = {},
 ): MysqlFence<Connection> {
-  requireObject('options', options);
+  requireKnown('options', options, optionKeys);
   return new FenceInMysql(source, resolveOptions(options, typeof source === 'string'));
 }
+
+const optionKeys: Known<MysqlFenceOptions> = {
+  database: true,
+  idleInTransactionTimeoutMs: true,
+  waitTimeoutMs: true,
+  timeoutMs: true,
+  maxConnections: true,
+  durability: true,
+  runtime: true,
+};
 
 class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Connection> {
   readonly promises: FencePromises;

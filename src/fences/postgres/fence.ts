@@ -11,7 +11,7 @@ import {
   runTransaction,
   type TransactionSteps,
 } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { ClosedError, StoreRefusedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
@@ -79,9 +79,19 @@ export function postgresFence<Client extends PostgresClient = PostgresClient>(
   source: string | PostgresPool<Client>,
   options: PostgresFenceOptions = {},
 ): PostgresFence<Client> {
-  requireObject('options', options);
+  requireKnown('options', options, optionKeys);
   return new FenceInPostgres(source, resolveOptions(options, typeof source === 'string'));
 }
+
+const optionKeys: Known<PostgresFenceOptions> = {
+  schema: true,
+  idleInTransactionTimeoutMs: true,
+  waitTimeoutMs: true,
+  timeoutMs: true,
+  maxConnections: true,
+  leases: true,
+  runtime: true,
+};
 
 /** Named, since a role or a database may have another default, in which races end in errors. */
 const beginCommitted = 'BEGIN ISOLATION LEVEL READ COMMITTED';

@@ -1,4 +1,4 @@
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -24,9 +24,15 @@ export type ResolvedOptions = Required<SqliteFenceOptions>;
 const dayMs = 24 * 60 * 60 * 1000;
 const waitBeyondTransactionMs = 15_000;
 
+const optionKeys: Known<SqliteFenceOptions> = {
+  transactionTimeoutMs: true,
+  waitTimeoutMs: true,
+  runtime: true,
+};
+
 /** @throws {OptionError} */
 export function resolveOptions(options: SqliteFenceOptions): ResolvedOptions {
-  requireObject('options', options);
+  requireKnown('options', options, optionKeys);
   const transactionTimeoutMs = options.transactionTimeoutMs ?? 30_000;
   const waitTimeoutMs = options.waitTimeoutMs ?? transactionTimeoutMs + waitBeyondTransactionMs;
   checkDuration('transactionTimeoutMs', transactionTimeoutMs, dayMs);

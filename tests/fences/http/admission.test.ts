@@ -185,6 +185,17 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     expect(await fence.installedTerm('ledger')).toBe(owner.term);
   });
 
+  it('says that it names no resource for a request, whatever header the client might send', async () => {
+    const { url } = await start({ resource: () => undefined });
+    for (const headers of [without(owner, 'Fencing-Resource'), headersFor(owner)]) {
+      const reply = await send(url, { headers: headers as Record<string, string> });
+      expect([reply.status, reply.problem.detail]).toEqual([
+        400,
+        'The service names no resource for this request: nothing that a client sends can be accepted here.',
+      ]);
+    }
+  });
+
   it('can take the resource from the request', async () => {
     const known = new Set(['/ledger', '/too-long']);
     const resource = async (path: string) =>
