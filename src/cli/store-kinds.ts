@@ -45,6 +45,9 @@ const kinds: Readonly<Record<string, StoreKind>> = {
   'rediss+quorum:': 'quorum',
 };
 
+/** Without their colons. */
+export const schemes: readonly string[] = Object.keys(kinds).map((scheme) => scheme.slice(0, -1));
+
 const listKinds: readonly StoreKind[] = ['etcd', 'zookeeper', 'sentinel', 'cluster', 'quorum'];
 
 /** @param scheme with its colon, in lower case. */

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { notText } from '../coordinators/names.js';
 import { fileParameters, urlFault } from '../drivers/url-fault.js';
+import { nearest } from '../errors/checks.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
 import { parseHostList } from './host-list.js';
 import { schemaParameter } from './postgres-url.js';
@@ -11,6 +12,7 @@ import {
   mayListHosts,
   type SharedKind,
   type StoreKind,
+  schemes,
   sharedForms,
 } from './store-kinds.js';
 
@@ -88,7 +90,9 @@ export function schemeOf(url: string, source: string, urlRemedy: string): string
 }
 
 export function unknownScheme(source: string, url: string, urlRemedy: string): OptionError {
-  return new OptionError(source, addressOf(url), 'names no store known here', urlRemedy);
+  const meant = nearest(url.split(':')[0] ?? '', schemes);
+  const remedy = meant === undefined ? urlRemedy : `did you mean ${meant}:? ${urlRemedy}`;
+  return new OptionError(source, addressOf(url), 'names no store known here', remedy);
 }
 
 /** A host with its port and nothing else, so that it may be shown. */

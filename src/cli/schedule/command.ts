@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { visibleLines } from '../display/visible.js';
+import { UsageError } from '../exit-status.js';
 import { outputOption } from '../output-option.js';
 import type { RunCommand } from '../run.js';
 import { addSettings } from '../settings/index.js';
@@ -54,7 +55,8 @@ export function addSchedule(program: Command, terminal: Terminal, run: RunComman
     .description(
       'Runs the commands of a file at their times. Started on every machine with the same file, one of them leads and runs the jobs, and each tick has one run.',
     )
-    .requiredOption('-f, --file <file>', 'the jobs')
+    .argument('[file]', 'the jobs, if -f is left out')
+    .option('-f, --file <file>', 'the jobs')
     .option('--check', 'check the file, print the next ticks of each job, connect nowhere')
     .option('--name <name>', 'the election whose leader runs the jobs', 'schedule')
     .option('--spread', 'an election for each job, so that machines share the jobs')
@@ -64,11 +66,22 @@ export function addSchedule(program: Command, terminal: Terminal, run: RunComman
   const complain = (text: string) =>
     voice.say(visibleLines(text.replace(/^tenure schedule: /, '')).trimEnd());
   command.configureOutput({ outputError: complain, writeErr: complain });
-  command.action((flags: ScheduleFlags) => {
+  command.action((named: string | undefined, given: Partial<ScheduleFlags>) => {
     const targets: string[] = [];
     return run('schedule', targets, async (stopping) => {
+      const file = fileOf(named, given.file);
+      const flags = { ...given, file } as ScheduleFlags;
       const { runSchedule } = await import('./run-schedule.js');
       return runSchedule(flags, terminal, voice, targets, stopping);
     });
   });
+}
+
+/** @throws {UsageError} */
+function fileOf(named: string | undefined, flag: string | undefined): string {
+  const file = flag ?? named;
+  if (file === undefined) throw new UsageError('no file of jobs was named: use -f jobs.yaml');
+  if (named !== undefined && flag !== undefined && named !== flag)
+    throw new UsageError(`two files of jobs were named, ${flag} and ${named}: use one`);
+  return file;
 }

@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openJobStore } from '../../../src/cli/job-stores.js';
 import { Schedule } from '../../../src/schedule/index.js';
-import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
+import {
+  type FreshDatabase,
+  freshPostgresDatabase,
+  startRedisCluster,
+  startRedisSentinels,
+} from '../../support/servers/index.js';
 import { startInside } from '../command-inside.js';
 
 const unwrapped = (message: string) => message.replace(/\n\w[\w ]+: +/g, ' ').replace(/\s+/g, ' ');
@@ -74,4 +79,16 @@ describe('the commands of jobs', () => {
   });
 
   it('work on Redis', () => operate(inject('redisUrl')));
+
+  it.each([
+    ['sentinels', () => startRedisSentinels()],
+    ['a cluster', () => startRedisCluster()],
+  ])('work on Redis with %s', async (_, start) => {
+    const servers = await start();
+    try {
+      await operate(servers.url);
+    } finally {
+      await servers.stop();
+    }
+  });
 });
