@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
+import { certificatesIn } from './certificates.js';
 import { doctor, doctorText } from './doctor.js';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** 3.4.23 is what the tests run on, and it has the defect of old versions: no run is without that one. */
 const known = ['etcd-version'];
@@ -104,6 +110,25 @@ describe('the doctor on one etcd member', () => {
       expect(status).toBe(78);
     } finally {
       await cluster.stop();
+    }
+  });
+
+  it('speaks TLS with it, and shows a certificate', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-doctor-tls-'));
+    const { ca, cert, key } = certificatesIn(folder);
+    const cluster = await startEtcd({ certificates: { ca, cert, key } });
+    try {
+      const { find, of } = await doctor(`${cluster.url}?${new URLSearchParams({ ca, cert, key })}`);
+      expect(of('critical')).toEqual([]);
+      expect(find('tls').seen).toBe('the connection is encrypted');
+      expect(find('etcd-auth').seen).toContain('a certificate is shown');
+      expect(find('clock-offset').severity).toBe('ok');
+      const plain = await doctorText(cluster.url.replace('etcds://', 'etcd://'));
+      expect(plain.status).toBe(69);
+      expect(plain.stderr).toContain('etcds://');
+    } finally {
+      await cluster.stop();
+      rmSync(folder, { recursive: true });
     }
   });
 

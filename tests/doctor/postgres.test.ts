@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findPostgresFolder } from '../../scripts/server-binaries.mjs';
 import { startInside } from '../cli/command-inside.js';
 import { type PostgresServer, startPgBouncer, startPostgres } from '../support/servers/index.js';
 import { unprivilegedAccount } from '../support/servers/postgres.js';
 import { type Diagnosis, doctor, doctorText } from './doctor.js';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const password = 'hunter2-secret';
 

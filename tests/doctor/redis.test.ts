@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 import { doctor, doctorText } from './doctor.js';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const password = 'hunter2-secret';
 

@@ -11,6 +11,8 @@ import { sqliteCoordinator } from '../../src/sqlite.js';
 import { realRuntime } from '../../src/time/index.js';
 import { doctor } from './doctor.js';
 
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
 /** What the machine of the tests is, not what they are about. */
 const ofMachine = ['sqlite-file-system', 'sqlite-space'];
 

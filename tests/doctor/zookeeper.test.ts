@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseZooKeeperUrl, ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
@@ -9,13 +9,15 @@ import {
 } from '../support/servers/index.js';
 import { doctor, doctorText } from './doctor.js';
 
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
 const password = 'hunter2-secret';
 
 describe('the doctor on one ZooKeeper', () => {
   let server: ZooKeeperServer;
 
   beforeAll(async () => {
-    server = await startZooKeeper({ smallestSessionMs: 4_000, largestSessionMs: 20_000 });
+    server = await startZooKeeper({ smallestSessionMs: 4_000, largestSessionMs: 40_000 });
   });
   afterAll(() => server.stop());
 
@@ -39,7 +41,7 @@ describe('the doctor on one ZooKeeper', () => {
   }
 
   it('finds that it is one alone and open to all, and nothing else', async () => {
-    const { status, of, find } = await doctor(server.url, '--ttl', '10s');
+    const { status, of, find } = await doctor(server.url, '--ttl', '30s');
     expect(of('critical')).toEqual([]);
     expect(of('warning')).toEqual(['zookeeper-size']);
     expect(of('note')).toEqual(['zookeeper-login']);
@@ -49,10 +51,10 @@ describe('the doctor on one ZooKeeper', () => {
   });
 
   it('finds a session that is capped, and one that is longer than asked for', async () => {
-    const long = await doctor(server.url, '--ttl', '30s');
+    const long = await doctor(`${server.url}?largestTtlMs=60000`, '--ttl', '60s');
     expect(long.of('critical')).toEqual(['zookeeper-session']);
     expect(long.find('zookeeper-session')).toMatchObject({
-      seen: 'a session of 30 s is asked for, and 20 s are granted',
+      seen: 'a session of 60 s is asked for, and 40 s are granted',
       remedy: expect.stringContaining('maxSessionTimeout'),
     });
     expect(long.status).toBe(78);
@@ -64,7 +66,7 @@ describe('the doctor on one ZooKeeper', () => {
 
   it('makes no node, and tells whether the path of the URL is there', async () => {
     const before = await tree();
-    const { find } = await doctor(`${server.url}/apps`, '--ttl', '10s');
+    const { find } = await doctor(`${server.url}/apps`, '--ttl', '30s');
     expect(find('zookeeper-chroot')).toMatchObject({
       severity: 'note',
       seen: 'there is no /apps yet',
@@ -78,12 +80,12 @@ describe('the doctor on one ZooKeeper', () => {
     await owner.writeDocument('pins', '{}', 0, { timeoutMs: 10_000 });
     await owner.close();
     const before = await tree(`ann:${password}`);
-    const ours = await doctor(own, '--ttl', '10s', '--namespace', 'guarded');
+    const ours = await doctor(own, '--ttl', '30s', '--namespace', 'guarded');
     expect(ours.find('zookeeper-rights').severity).toBe('ok');
     expect(ours.of('note')).toEqual([]);
     expect(ours.outcome.stdout).not.toContain(password);
     const others = server.url.replace('//', '//bob:secret@');
-    const theirs = await doctor(others, '--ttl', '10s', '--namespace', 'guarded');
+    const theirs = await doctor(others, '--ttl', '30s', '--namespace', 'guarded');
     expect(theirs.of('critical')).toEqual(['zookeeper-rights']);
     expect(await tree(`ann:${password}`)).toEqual(before);
   });
