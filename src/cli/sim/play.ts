@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { OptionError } from '../../errors/index.js';
 import { explain, type PlanOptions, parseSchedule, planOf, run, runMany } from '../../sim/index.js';
 import type { Terminal } from '../terminal.js';
 
@@ -52,6 +53,15 @@ async function planOptions({ schedule, model, scenario }: Choice): Promise<PlanO
   return {
     ...(model !== undefined && { model }),
     ...(scenario !== undefined && { scenario }),
-    ...(schedule !== undefined && { schedule: parseSchedule(await readFile(schedule, 'utf8')) }),
+    ...(schedule !== undefined && { schedule: parseSchedule(await textOf(schedule)) }),
   };
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OptionError('--schedule', file, `cannot be read (${code})`, 'name a file of faults');
+  }
 }
