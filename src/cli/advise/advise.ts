@@ -25,6 +25,8 @@ export interface AdviseOrder {
 export async function advise(session: Session, order: AdviseOrder): Promise<boolean> {
   const { coordinator, terminal, runtime, signal, address, namespace } = session;
   const { forMs, onceInMs, plot, format } = order;
+  // Before minutes of measuring.
+  if (plot !== undefined) await writePlot(plot, '');
   const recorded = await recordedBy(session, order.election);
   terminal.note(`tenure advise: measuring for ${writeDuration(forMs)} at ${visible(address)}`);
   const measured = await measureForTtl({ coordinator, runtime, forMs, signal });

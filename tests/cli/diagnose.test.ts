@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { parseWhen } from '../../src/cli/diagnose/command.js';
+import { report } from '../../src/cli/diagnose/report.js';
+import { addEvidence } from '../../src/elections/evidence/book.js';
+import { evidenceDocumentOf } from '../../src/elections/evidence/document.js';
+import { loss } from '../diagnosis/facts.js';
+import { createDesk, type Desk } from './session.js';
+
+const call = { timeoutMs: 1_000 };
+const everything = { name: 'payments', sinceMs: undefined, beforeMs: undefined };
+
+/** Two terms that were lost to a blocked loop, and one that was given back. */
+async function story({ runtime, session, actor }: Desk): Promise<void> {
+  const { coordinator } = session;
+  const first = actor('replica-1');
+  for (const _ of [1, 2]) {
+    const term = await first.acquire('payments', { ttlMs: 6_000 });
+    await runtime.advance(8_000);
+    const machine = {
+      ...loss(term).machine,
+      longestStall: { forMs: 4_400, ranMs: 4_200, waitedMs: 100 },
+    };
+    const seen = loss(term, { machine, atMs: runtime.now().wallMs - 2_000 });
+    const document = evidenceDocumentOf('payments');
+    await addEvidence(coordinator, document, [seen], runtime.now().wallMs, call);
+  }
+  const term = await first.acquire('payments');
+  await runtime.advance(4_000);
+  await first.release('payments', term);
+  await actor('replica-2').acquire('payments');
+}
+
+describe('tenure diagnose', () => {
+  it('says the cause that explains most first, with evidence, cost and advice', async () => {
+    const desk = createDesk();
+    await story(desk);
+    await report(desk.session, everything, 'text');
+    expect(desk.terminal.printed.slice(0, 12)).toEqual([
+      'payments: 2 terms lost and 1 given back in 20 s, since 2026-01-01T00:00:00Z',
+      '  leads now        replica-2',
+      '  without leader   4 s (20 %)',
+      '  evidence         of 2 of 2 terms',
+      '',
+      ' 1  the event loop was blocked by work of the process',
+      '    2 terms, 4 s without leader',
+      expect.stringMatching(/^ {4}- term \d+: the event loop stood still for 4.4 s, of which it$/),
+      '      computed for 4.2 s',
+      expect.stringMatching(/^ {4}- term \d+: the event loop stood still/),
+      '      computed for 4.2 s',
+      expect.stringMatching(/^ {4}> divide the work/),
+    ]);
+    expect(desk.terminal.answerText).toContain(
+      'a ttl of 15 s instead of 6 s outlasts a pause of 4.4 s',
+    );
+    expect(desk.terminal.answerText).toContain(' 2  the name was given back on purpose');
+    for (const line of desk.terminal.printed) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('compares with the time before', async () => {
+    const desk = createDesk();
+    await story(desk);
+    const sinceMs = desk.runtime.now().wallMs - 5_000;
+    await report(desk.session, { name: 'payments', sinceMs, beforeMs: 15_000 }, 'text');
+    const text = desk.terminal.answerText;
+    expect(text).toMatch(/COMPARED +15 s BEFORE +5 s SINCE/);
+    expect(text).toMatch(/loop-blocked +2 +0/);
+    expect(text).toMatch(/too few losses to tell/);
+  });
+
+  it('says all of it to programs', async () => {
+    const desk = createDesk();
+    await story(desk);
+    await report(desk.session, everything, 'json');
+    const answer = JSON.parse(desk.terminal.answerText);
+    expect(answer).toMatchObject({
+      store: 'redis://store.example:6379',
+      namespace: 'default',
+      name: 'payments',
+      leaderId: 'replica-2',
+      comparison: null,
+      period: { lostCount: 2, plannedCount: 1 },
+      findings: [
+        { cause: 'loop-blocked', endingCount: 2 },
+        { cause: 'deploy', isPlanned: true },
+      ],
+    });
+    expect(answer.timeline).toHaveLength(12);
+  });
+
+  it('of a name without a history says that nothing ended', async () => {
+    const desk = createDesk();
+    await report(desk.session, everything, 'text');
+    expect(desk.terminal.answerText).toMatch(/0 terms lost[\s\S]*nobody[\s\S]*no term ended/);
+  });
+
+  it('shows what somebody wrote into the store as text, and obeys none of it', async () => {
+    const desk = createDesk();
+    await story(desk);
+    const { coordinator } = desk.session;
+    const document = evidenceDocumentOf('payments');
+    const term = (await coordinator.history('payments', call)).flatMap((entry) =>
+      entry.kind === 'term' ? entry.term : [],
+    )[2];
+    const note = {
+      kind: 'note',
+      name: 'payments',
+      holderId: 'replica-1',
+      what: 'work-failed',
+    } as const;
+    const { wallMs } = desk.runtime.now();
+    const entry = { ...note, atMs: wallMs, term: term ?? 0, detail: '\x1b[2J' };
+    await addEvidence(coordinator, document, [entry], wallMs, call);
+    await report(desk.session, everything, 'text');
+    expect(desk.terminal.answerText).toContain('\\x1b[2J');
+    expect(desk.terminal.answerText).not.toContain('\x1b');
+  });
+
+  it('reads times with their zone, and durations as so long ago', () => {
+    const nowMs = Date.UTC(2026, 10, 30, 12);
+    expect(parseWhen('2h', nowMs)).toBe(nowMs - 7_200_000);
+    expect(parseWhen('2026-11-30T10:00Z', nowMs)).toBe(nowMs - 7_200_000);
+    expect(parseWhen('2026-11-30T11:00+01:00', nowMs)).toBe(nowMs - 7_200_000);
+    for (const bad of ['2026-11-30T10:00', '2026-13-30T10:00Z', 'yesterday', '', '10'])
+      expect(() => parseWhen(bad, nowMs)).toThrow(/--since/);
+  });
+});
