@@ -9,6 +9,7 @@ import {
 } from './elections.js';
 import { fencedWrites } from './fence-postgres.js';
 import { acquireAndRelease, renewMany } from './leases.js';
+import { metricsOverhead } from './metrics.js';
 import { crashTakeover, gracefulHandoff } from './ownership.js';
 import type { Place } from './per-store.js';
 import * as stores from './per-store.js';
@@ -30,6 +31,7 @@ const benchmarks: Record<string, Benchmark> = {
   'acquire-release': acquireAndRelease,
   renew: renewMany,
   ordered: orderedProcessing,
+  metrics: metricsOverhead,
   idle: idleWorker,
   takeover: crashTakeover,
   handoff: gracefulHandoff,

@@ -16,8 +16,15 @@ const keyOf = (index: number) => `customer-${String(index).padStart(4, '0')}`;
 let run = 0;
 const errors = { inversions: 0, lost: 0 };
 
-/** Publishes everything, then lets one worker with a no-op handler empty it. Returns messages a second. */
-async function ours(url: string): Promise<number> {
+/**
+ * Publishes everything, then lets one worker with a no-op handler empty it. Returns messages a second.
+ *
+ * @param observe is told of the worker before it starts; what it returns ends that.
+ */
+export async function handleAll(
+  url: string,
+  observe: (worker: StreamWorker) => () => void = () => () => {},
+): Promise<number> {
   const name = `bench-${run++}`;
   const store = redisStreams(url, { namespace: name, topic: name });
   const topic = new Topic(store);
@@ -51,8 +58,10 @@ async function ours(url: string): Promise<number> {
       if (handledCount === messageCount) resolve(performance.now());
     });
   });
+  const stopObserving = observe(worker);
   await worker.start();
   const elapsedMs = (await finished) - startedAtMs;
+  stopObserving();
   errors.lost += messageCount - [...seen.values()].reduce((sum, seq) => sum + seq, 0);
   await worker.stop();
   await leases.close();
@@ -108,7 +117,7 @@ export async function orderedProcessing(url: string): Promise<Finding[]> {
     await client.flushall('SYNC');
     return side(url);
   };
-  const result = await compare(9, fresh(ours), fresh(bareLoop));
+  const result = await compare(9, fresh(handleAll), fresh(bareLoop));
   await client.quit();
   return [
     {

@@ -91,9 +91,10 @@ function observeHandling(site: Site, worker: StreamWorker<never>, group: string)
   };
   handled.expect({ group });
   return all(
-    worker.events.on('handlerEnded', ({ outcome, durationMs }) =>
-      recorders[outcome].record(durationMs / 1000),
-    ),
+    worker.events.on('handlersEnded', ({ outcome, durationsMs }) => {
+      const recorder = recorders[outcome];
+      for (const durationMs of durationsMs) recorder.record(durationMs / 1000);
+    }),
     worker.events.on('handled', ({ messageCount }) => handled.add({ group }, messageCount)),
     site.onCollect({
       tell: () => {

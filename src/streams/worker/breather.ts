@@ -12,14 +12,26 @@ export class Breather {
   /** Resolves at the loop's next turn; set as soon as a message begins in this one. */
   #turn: Promise<void> | undefined;
   #sinceMs = 0;
+  #readAtMs = 0;
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;
   }
 
+  /** What the clock showed at the last look, which is at most a few statements ago in whoever has just asked. */
+  get readAtMs(): number {
+    return this.#readAtMs;
+  }
+
+  /** Looks at the clock. */
+  read(): number {
+    this.#readAtMs = this.#runtime.now().monotonicMs;
+    return this.#readAtMs;
+  }
+
   /** To await before the next message; `undefined` as long as no break is due. All runners take the same break. */
   next(): Promise<void> | undefined {
-    const nowMs = this.#runtime.now().monotonicMs;
+    const nowMs = this.read();
     if (this.#turn !== undefined) return nowMs - this.#sinceMs < sliceMs ? undefined : this.#turn;
     this.#sinceMs = nowMs;
     // A turn of the loop and no timer: it costs next to nothing, and ends at once where I/O turns the loop anyway.

@@ -19,13 +19,12 @@ export interface PumpEvents {
     readonly retryInMs: number;
   };
   /**
-   * A handler has ended, one way or the other, after `durationMs` (monotonic): for each attempt at each message, so listen to
-   * it for measuring alone. Nothing is measured while nobody does.
+   * So long (monotonic) handlers have taken, one figure for each attempt at a message: those that returned together, when the
+   * store has confirmed some of them or when there are many; one that threw at once. Nothing is measured while nobody listens.
    */
-  handlerEnded: {
-    readonly shard: number;
+  handlersEnded: {
     readonly outcome: 'handled' | 'failed';
-    readonly durationMs: number;
+    readonly durationsMs: readonly number[];
   };
   /**
    * A shard has had a message at its head for `stuckMs` and finished none: an alarm. Repeated every time that another

@@ -3,6 +3,7 @@ import { Backoff, type Runtime } from '../../time/index.js';
 import type { StepRequest, StepResult, StoredMessage, StreamStore } from '../contract.js';
 import type { CorruptLogs } from './corrupt-logs.js';
 import type { PumpEventSink } from './events.js';
+import type { HandlerTimes } from './handler-times.js';
 import { Pause } from './pause.js';
 import type { ShardRunner } from './runner.js';
 
@@ -11,6 +12,7 @@ export interface PumpOptions {
   readonly store: StreamStore;
   readonly events: PumpEventSink;
   readonly corruptLogs: CorruptLogs;
+  readonly times: HandlerTimes;
   readonly callTimeoutMs: number;
   /** The most messages that wait in memory, over all shards. */
   readonly maxBufferedCount: number;
@@ -179,7 +181,10 @@ export class Pump {
         this.#options.refuse(runner, result?.installedTerm);
       }
     }
-    if (messageCount > 0) this.#options.events.emit('handled', { messageCount, shardCount });
+    if (messageCount > 0) {
+      this.#options.times.tell();
+      this.#options.events.emit('handled', { messageCount, shardCount });
+    }
     if (forgotten.length > 0) this.#forgotten(forgotten);
   }
 

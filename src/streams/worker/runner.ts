@@ -6,6 +6,7 @@ import type { StoredMessage } from '../contract.js';
 import { AcknowledgementQueue } from './acknowledgements.js';
 import type { Breather } from './breather.js';
 import type { MessageReference, PumpEventSink } from './events.js';
+import { type HandlerTimes, Stopwatch } from './handler-times.js';
 import { Intake } from './intake.js';
 import { deliver, type HandlerContext, type MessageHandler } from './message.js';
 import { Pause } from './pause.js';
@@ -19,6 +20,7 @@ export interface RunnerEnvironment {
   readonly prefetchCount: number;
   readonly retry: BackoffOptions;
   readonly breather: Breather;
+  readonly times: HandlerTimes;
   readonly abandonedAfterMs: number;
   /** This shard has something to send, or room for more messages. */
   due(runner: ShardRunner): void;
@@ -175,11 +177,14 @@ export class ShardRunner {
   async #loop(): Promise<void> {
     const { breather } = this.#environment;
     const handler = this.#environment.handler as MessageHandler;
+    const stopwatch = new Stopwatch(breather, this.#environment.times);
     this.#isLooping = true;
     while (this.#mayBegin()) {
       const breath = breather.next();
+      stopwatch.looked();
       if (breath !== undefined) {
         await breath;
+        stopwatch.rested();
         if (!this.#mayBegin()) break;
       }
       const { state } = this.lease;
@@ -190,20 +195,21 @@ export class ShardRunner {
       this.#current ??= this.intake.take();
       const message = this.#current;
       if (state !== 'held' || message === undefined) break;
-      const begunAtMs = this.#begunAtMs();
       try {
         this.#isHandling = true;
+        stopwatch.begun();
         if (traces.message.hasSubscribers) await this.#handleTraced(handler, message);
         else await handler(deliver(message, this.shard, this.#attempt), this.#context);
         this.#isHandling = false;
-        this.#measured(begunAtMs, 'handled');
+        stopwatch.returned();
         this.#finished(message);
       } catch (error) {
         this.#isHandling = false;
-        this.#measured(begunAtMs, 'failed');
+        stopwatch.threw();
         await this.#failed(message, error);
       }
     }
+    stopwatch.over();
     this.#isLooping = false;
     this.#current = undefined;
     this.settle();
@@ -217,19 +223,6 @@ export class ShardRunner {
     return traced(traces.message, context, async () =>
       handler(deliver(message, shard, attempt), this.#context),
     );
-  }
-
-  /** `undefined` unless somebody wants to know how long handlers take. */
-  #begunAtMs(): number | undefined {
-    const { events, runtime } = this.#environment;
-    return events.listenerCount('handlerEnded') === 0 ? undefined : runtime.now().monotonicMs;
-  }
-
-  #measured(begunAtMs: number | undefined, outcome: 'handled' | 'failed'): void {
-    if (begunAtMs === undefined) return;
-    const { events, runtime } = this.#environment;
-    const durationMs = runtime.now().monotonicMs - begunAtMs;
-    events.emit('handlerEnded', { shard: this.shard, outcome, durationMs });
   }
 
   #mayBegin(): boolean {

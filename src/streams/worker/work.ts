@@ -6,12 +6,13 @@ import type { StreamStore } from '../contract.js';
 import { claimAll } from './claim.js';
 import { CorruptLogs } from './corrupt-logs.js';
 import type { PumpEventSink } from './events.js';
+import { HandlerTimes } from './handler-times.js';
 import { Installer } from './installer.js';
 import { Patrol } from './patrol.js';
 import { Pump } from './pump.js';
 import { type RunnerEnvironment, ShardRunner } from './runner.js';
 
-export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due' | 'refused'> {
+export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due' | 'refused' | 'times'> {
   readonly store: StreamStore;
   readonly events: PumpEventSink;
   readonly fence: Pick<Fence<never>, 'claim'> | undefined;
@@ -39,6 +40,7 @@ export class StreamWork implements ShardWork {
   readonly #options: StreamWorkOptions;
   readonly #environment: RunnerEnvironment;
   readonly #installer: Installer;
+  readonly #times: HandlerTimes;
   readonly #runners = new Map<number, ShardRunner>();
   readonly #byLease = new WeakMap<Lease, ShardRunner>();
   /** Per shard, the latest runner that was let go and is waited for: it waits for those before it. */
@@ -50,16 +52,20 @@ export class StreamWork implements ShardWork {
   constructor(options: StreamWorkOptions) {
     const { runtime, events } = options;
     const corruptLogs = new CorruptLogs(runtime, events);
+    const times = new HandlerTimes(events);
+    this.#times = times;
     this.#options = options;
     this.#installer = new Installer({ ...options, corruptLogs });
     this.pump = new Pump({
       ...options,
       corruptLogs,
+      times,
       reinstall: (runners) => void this.#reinstall(runners),
       refuse: (runner, installedTerm) => this.#refuse(runner, { by: 'log', installedTerm }),
     });
     this.#environment = {
       ...options,
+      times,
       due: (runner) => this.pump.due(runner),
       refused: (runner, installedTerm) => this.#refuse(runner, { by: 'handler', installedTerm }),
     };
@@ -129,6 +135,7 @@ export class StreamWork implements ShardWork {
     for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe();
     for (const runner of [...this.#runners.values()]) this.#forget(runner);
     await Promise.all([...this.#leaving.values()].map(({ givenUp }) => givenUp));
+    this.#times.tell();
   }
 
   #bellRang(shard: number | undefined): void {
