@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Disturbance, targetsOf } from './fault.js';
 
 /** What happens to holders themselves. */
@@ -10,11 +11,17 @@ export const processFaults = {
       for (const seat of targets) scene.crew.start(seat);
     };
   },
-  /** SIGSTOP, and SIGCONT when it is over. */
+  /** SIGSTOP, and SIGCONT when it is over: of a leader that is stopped for longer than a ttl, when it has a successor. */
   async freeze(scene, step) {
+    const { crew, ttlMs } = scene;
+    const leader = crew.leader();
     const targets = targetsOf(scene, step);
-    for (const seat of targets) scene.crew.freeze(seat);
+    const isReplaced = step.lastsTtls > 1 && targets.length === 1 && targets[0] === leader;
+    const successor = isReplaced ? scene.elected(4 * ttlMs) : undefined;
+    for (const seat of targets) crew.freeze(seat);
     return async () => {
+      // Time to claim the name.
+      if (await successor) await sleep(ttlMs / 10);
       for (const seat of targets) scene.crew.thaw(seat);
     };
   },
