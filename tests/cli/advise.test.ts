@@ -46,7 +46,7 @@ describe('tenure advise', () => {
       const plot = join(folder, 'ttl.svg');
       const advising = advise(session, { ...order, plot, format: 'json' });
       let isOver = false;
-      advising.finally(() => {
+      void advising.finally(() => {
         isOver = true;
       });
       // The file is written in real time.

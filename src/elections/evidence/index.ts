@@ -1,5 +1,4 @@
-export { addEvidence, readEvidence } from './book.js';
-export { evidenceDocumentOf } from './document.js';
+export { readEvidence } from './book.js';
 export type { ErrorKind } from './error-kind.js';
 export * from './evidence.js';
 export { EvidenceRecorder } from './recorder.js';
