@@ -96,7 +96,7 @@ function parse(expression: string, timezone: string): Cron {
   const remedy = 'use five fields (minute hour day month weekday), or six with seconds first';
   if (typeof expression !== 'string')
     throw new OptionError('cron', expression, 'is not a text', remedy);
-  const fieldCount = expression.trim().split(/\s+/).length;
+  const fieldCount = expression.split(/\s+/).filter((field) => field !== '').length;
   if (!expression.trim().startsWith('@') && (fieldCount < 5 || fieldCount > 7)) {
     const has = fieldCount === 1 ? 'one field' : `${fieldCount} fields`;
     throw new OptionError('cron', expression, `is not a cron expression (it has ${has})`, remedy);
