@@ -17,6 +17,9 @@ export interface SimEvents {
     readonly operation: string;
     /** The call had settled before: its caller was told something else. */
     readonly hadSettled: boolean;
+    readonly timeoutMs: number;
+    /** By true time, after the moment up to which it may be executed; minus infinity if the store knows no such moment. */
+    readonly lateMs: number;
   };
   /** A call of the coordinator begins. */
   calling: Pick<CallRecord, 'process' | 'operation' | 'args'>;

@@ -43,7 +43,7 @@ export class ModelClient extends LedgerCoordinator {
       runtime: process.runtime,
       link,
       // On a clock that stands still, no request is ever late.
-      nowMs: refusesLate ? () => server.machine.clock.monotonicMs : () => 0,
+      nowMs: refusesLate ? () => server.machine.clock.now().uptimeMs : () => 0,
     });
     const { incarnation } = process;
     this.#caller.attach(() =>
@@ -58,13 +58,16 @@ export class ModelClient extends LedgerCoordinator {
   }
 
   protected override async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
-    const { process, witness } = this.#options;
+    const { process, witness, refusesLate = true } = this.#options;
+    const { operation, timeoutMs, whenLate } = step;
     let hadSettled = false;
+    const told = { process: process.id, operation };
+    const dueAtMs = refusesLate ? process.world.nowMs + timeoutMs : Number.POSITIVE_INFINITY;
     const execute = () => {
-      witness.tell('executed', { process: process.id, operation: step.operation, hadSettled });
+      const lateMs = process.world.nowMs - dueAtMs;
+      witness.tell('executed', { ...told, hadSettled, timeoutMs, lateMs });
       return this.#execute(step);
     };
-    const { operation, timeoutMs, whenLate } = step;
     try {
       return await this.#caller.call(operation, timeoutMs, execute, whenLate);
     } finally {

@@ -49,7 +49,7 @@ export class Voting {
           what: node.server.machine.id,
           runtime: process.runtime,
           link: linkTo(node),
-          nowMs: () => node.server.machine.clock.monotonicMs,
+          nowMs: () => node.server.machine.clock.now().uptimeMs,
         }),
     );
   }
@@ -100,10 +100,12 @@ export class Voting {
   ): Promise<Answer | typeof outsider> {
     const { process, witness } = this.#options;
     const caller = this.#callers[index] as MemoryCaller;
+    const dueAtMs = process.world.nowMs + timeoutMs;
     let hadSettled = false;
     try {
       return await caller.call<Answer | typeof outsider>(operation, timeoutMs, () => {
-        witness.tell('executed', { process: process.id, operation, hadSettled });
+        const lateMs = process.world.nowMs - dueAtMs;
+        witness.tell('executed', { process: process.id, operation, hadSettled, timeoutMs, lateMs });
         if (!node.isMember && !isOutsiderAsked) return outsider;
         return node.server.execute({ execute });
       });
