@@ -6,6 +6,7 @@ import { hygieneChecker } from './hygiene.js';
 import { lifeChecker } from './life.js';
 import { livenessChecker } from './liveness.js';
 import { ownershipChecker } from './ownership.js';
+import { recordsChecker } from './records.js';
 import { termsChecker } from './terms.js';
 import { unknownChecker } from './unknown.js';
 
@@ -13,6 +14,7 @@ import { unknownChecker } from './unknown.js';
 export const checkers: readonly (() => Checker)[] = [
   termsChecker,
   ownershipChecker,
+  recordsChecker,
   beliefChecker,
   lifeChecker,
   fenceChecker,
