@@ -93,7 +93,8 @@ export class Metrics {
   }
 
   /** @throws {OptionError} for what cannot be observed, or a topic without a name. */
-  observe(source: Observable, { name }: ObserveOptions = {}): Unsubscribe {
+  observe(source: Observable, options: ObserveOptions = {}): Unsubscribe {
+    const { name } = requireKnown('options', options, { name: true });
     return this.#observe(source, name);
   }
 

@@ -184,6 +184,7 @@ describe('the instruments of OpenTelemetry', () => {
   it('refuse what is no meter', () => {
     expect(() => otelMetrics({ meter: {} as never })).toThrow(/meter/);
     expect(() => otelSpans({ tracer: {} as never })).toThrow(/tracer/);
+    expect(() => otelSpans({ trace: {} } as never)).toThrow(/trace/);
   });
 });
 

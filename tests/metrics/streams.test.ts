@@ -158,6 +158,7 @@ describe('the metrics of a topic', () => {
     const { metrics } = scraped({ runtime });
     ended.push(() => metrics.close());
     expect(() => metrics.observe(topic)).toThrow(/name/);
+    expect(() => metrics.observe(topic, { group: 'orders' } as never)).toThrow(/group/);
   });
 });
 

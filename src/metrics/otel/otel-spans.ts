@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { requireMethods, requireObject } from '../../errors/checks.js';
+import { requireKnown, requireMethods } from '../../errors/checks.js';
 import {
   type CampaignTrace,
   type HandoffTrace,
@@ -95,7 +95,9 @@ const messageSpans = new WeakMap<object, Span>();
  * @throws {OptionError} for what is no tracer.
  */
 export function otelSpans(options: OtelSpansOptions = {}): Unsubscribe {
-  const { tracer = trace.getTracer('tenure') } = requireObject('options', options);
+  const { tracer = trace.getTracer('tenure') } = requireKnown('options', options, {
+    tracer: true,
+  });
   const remedy = 'pass one of @opentelemetry/api';
   requireMethods('tracer', tracer, ['startSpan'], 'is no tracer', remedy);
   const ends = [
