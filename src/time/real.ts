@@ -1,23 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { uptime } from 'node:os';
+import { longTimer } from './long-timer.js';
 import type { Instant, Runtime, Timer, TimerOptions } from './runtime.js';
 
-/** The longest delay Node's timers take; a larger one fires after 1 ms, with a warning. */
-const longestTimerMs = 2 ** 31 - 1;
-
-class RealTimer implements Timer {
-  #handle: NodeJS.Timeout | undefined;
+class NodeTimer implements Timer {
+  readonly #handle: NodeJS.Timeout;
 
   constructor(delayMs: number, callback: () => void, keepsProcessAlive: boolean) {
-    this.#arm(delayMs, callback, keepsProcessAlive);
-  }
-
-  #arm(delayMs: number, callback: () => void, keepsProcessAlive: boolean): void {
-    const stepMs = Math.min(delayMs, longestTimerMs);
-    this.#handle = setTimeout(() => {
-      if (delayMs > stepMs) this.#arm(delayMs - stepMs, callback, keepsProcessAlive);
-      else callback();
-    }, stepMs);
+    this.#handle = setTimeout(callback, delayMs);
     if (!keepsProcessAlive) this.#handle.unref();
   }
 
@@ -65,7 +55,10 @@ export const realRuntime: Runtime = {
     return { monotonicMs, uptimeMs: uptimeClock.read(monotonicMs, wallMs), wallMs };
   },
   setTimer(delayMs: number, callback: () => void, options?: TimerOptions): Timer {
-    return new RealTimer(delayMs, callback, options?.keepsProcessAlive ?? true);
+    const keepsProcessAlive = options?.keepsProcessAlive ?? true;
+    const set = (stepMs: number, done: () => void) =>
+      new NodeTimer(stepMs, done, keepsProcessAlive);
+    return longTimer(set, delayMs, callback);
   },
   random: Math.random,
   randomHex: (bytes: number) => randomBytes(bytes).toString('hex'),

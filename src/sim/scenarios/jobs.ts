@@ -1,5 +1,5 @@
 import { MemoryStore } from '../../coordinators/memory/index.js';
-import { type RunContext, Schedule } from '../../schedule/index.js';
+import { type RunContext, RunTimeoutError, Schedule } from '../../schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../schedule/memory/index.js';
 import { sleep } from '../../time/index.js';
 import { JobsChecker } from '../checkers/jobs.js';
@@ -11,6 +11,8 @@ const server = 'jobs';
 const job = 'settle';
 const everyMs = 5_000;
 const stepCount = 3;
+/** No run takes that long: a limit beyond what a timer of Node can count, which is not to end any. */
+const runTimeoutMs = 30 * 86_400_000;
 
 /**
  * One job, due every five seconds, whose runs have a few steps: each an effect behind the fence of the resource, recorded
@@ -52,6 +54,7 @@ function settleOnTime(host: SimHost, { timing }: ScenarioStage, state: MemoryJob
   });
   const policy = {
     misfire: 'all',
+    timeoutMs: runTimeoutMs,
     resumeLimit: 1_000,
     retry: { limit: 1_000, firstPauseMs: 50 },
   } as const;
@@ -69,10 +72,11 @@ function settleOnTime(host: SimHost, { timing }: ScenarioStage, state: MemoryJob
     },
   };
 
-  async function settle({ run, lease, progress, stopping }: RunContext): Promise<void> {
+  async function settle({ run, lease, progress, stopping, signal }: RunContext): Promise<void> {
     for (let step = (progress.load<number>() ?? 0) + 1; step <= stepCount; step += 1) {
-      // It does not heed `signal` on purpose: a late write has to be refused, not avoided.
+      // It does not heed the loss of its lease on purpose: a late write has to be refused, not avoided.
       await sleep(runtime, random.magnitude(1, 800));
+      if (signal.reason instanceof RunTimeoutError) throw signal.reason;
       if (stopping.aborted) throw new Error('the next one goes on from here');
       if (random.chance(0.02)) throw new Error('a bad moment');
       await host.fence.transaction(lease, async (batch) => {

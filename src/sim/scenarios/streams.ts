@@ -55,7 +55,7 @@ function publishAndHandle(
     callTimeoutMs: 300,
     drainTimeoutMs: 3_000,
     abandonedAfterMs: 3_000,
-    handler: (message, { lease }) => handle(message, lease),
+    handler: (message, { lease }) => shards.handling(lease, handle(message, lease)),
   });
   const leaving = new AbortController();
   shards.joined(host, worker);

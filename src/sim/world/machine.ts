@@ -1,4 +1,5 @@
 import type { Runtime, Timer } from '../../time/index.js';
+import { longestTimerMs, longTimer } from '../../time/long-timer.js';
 import { Random } from '../random.js';
 import type { Clock } from './clock.js';
 import type { World } from './world.js';
@@ -110,11 +111,13 @@ export class Machine {
     const incarnation = this.#incarnation;
     const random = new Random(this.#seed, `${this.id}/runtime/${incarnation}`);
     const { world } = this;
+    const set = (delayMs: number, callback: () => void) =>
+      this.#setTimer(incarnation, delayMs, callback);
     return {
       now: () => this.clock.now(),
       random: () => random.next(),
       randomHex: (bytes) => random.hex(bytes),
-      setTimer: (delayMs, callback) => this.#setTimer(incarnation, delayMs, callback),
+      setTimer: (delayMs, callback) => longTimer(set, delayMs, callback),
       nextTurn: (callback) => {
         world.at(world.nowMs, () => {
           if (incarnation === this.#incarnation) this.deliver(callback);
@@ -123,9 +126,12 @@ export class Machine {
     };
   }
 
+  /** As Node sets one: too long a delay is a very short one. */
   #setTimer(incarnation: number, delayMs: number, callback: () => void): Timer {
     const { clock, world } = this;
-    const dueAtMs = clock.monotonicMs + Math.max(delayMs, shortestTimerMs);
+    const isTooLong = delayMs > longestTimerMs;
+    const dueAtMs =
+      clock.monotonicMs + (isTooLong ? shortestTimerMs : Math.max(delayMs, shortestTimerMs));
     const timers = this.#pendingTimers;
     let isPending = incarnation === this.#incarnation;
     const timer = {};

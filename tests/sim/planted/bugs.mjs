@@ -31,11 +31,17 @@ export const bugs = [
     edits: [
       {
         file: 'leases/renewer.ts',
-        from: "lease.apply({ type: 'renewed', sentAt });",
-        to: "lease.apply({ type: 'renewed', sentAt: lease.runtimeNow() });",
+        from: 'settle(lease, results[index], sentAt);',
+        to: 'settle(lease, results[index], this.#runtime.now());',
+      },
+      {
+        file: 'leases/acquisition.ts',
+        from: 'const grant = { wanted: one, holder, timing, sentAt };',
+        to: 'const grant = { wanted: one, holder, timing, sentAt: runtime.now() };',
       },
     ],
     scenario: 'leases',
+    model: 'linearizable',
     checkers: ['belief'],
     withinSeeds: 30,
   },
@@ -128,10 +134,13 @@ export const bugs = [
       {
         file: 'sim/scenarios/election.ts',
         from: "  await host.fence.claim(lease);\n  let counted = Number((await host.fence.read('count')) ?? 0);",
-        to: "  let counted = Number((await host.fence.read('count')) ?? 0);\n  await host.fence.claim(lease);",
+        to: `  let counted = Number((await host.fence.read('count')) ?? 0);
+  await sleep(host.runtime, 200);
+  await host.fence.claim(lease);`,
       },
     ],
     scenario: 'election',
+    model: 'eviction',
     checkers: ['claimed-state'],
     withinSeeds: 60,
   },
@@ -139,18 +148,29 @@ export const bugs = [
     name: 'unfenced read',
     edits: [
       {
+        file: 'sim/scenarios/streams.ts',
+        from: 'callTimeoutMs: 300,',
+        to: 'callTimeoutMs: 3_000,',
+      },
+      {
         file: 'streams/memory/log.ts',
         from: 'if (!isOwner) return this.#stale();',
-        to: "if (!isOwner) return request.acknowledge.length > 0 ? this.#stale() : { outcome: 'ok', messages: this.#read(request), acknowledgedCount: 0 };",
+        to: "if (!isOwner) return { outcome: 'ok', messages: this.#read(request), acknowledgedCount: 0 };",
       },
     ],
     scenario: 'streams',
+    model: 'linearizable',
     checkers: ['messages'],
     withinSeeds: 60,
   },
   {
     name: 'unfenced acknowledge',
     edits: [
+      {
+        file: 'sim/scenarios/streams.ts',
+        from: 'callTimeoutMs: 300,',
+        to: 'callTimeoutMs: 3_000,',
+      },
       {
         file: 'streams/memory/log.ts',
         from: 'if (!isOwner) return this.#stale();',
@@ -161,6 +181,7 @@ export const bugs = [
       },
     ],
     scenario: 'streams',
+    model: 'linearizable',
     checkers: ['messages'],
     withinSeeds: 60,
   },
@@ -202,13 +223,186 @@ export const bugs = [
     name: 'two runs of a tick',
     edits: [
       {
+        file: 'schedule/rules/decisions.ts',
+        from: '  const { consideredToMs } = stored;\n',
+        to: '  const consideredToMs = stored.consideredToMs - 60_000;\n',
+      },
+      {
         file: 'schedule/records.ts',
-        from: 'return `${job}@${new Date(tickMs).toISOString()}`;',
-        to: 'return `${job}@${new Date(tickMs).toISOString()}/${globalThis.planted = (globalThis.planted ?? 0) + 1}`;',
+        from: 'toISOString()}`;',
+        to: 'toISOString()}/` + (globalThis.planted = (globalThis.planted ?? 0) + 1);',
       },
     ],
     scenario: 'jobs',
     checkers: ['jobs'],
     withinSeeds: 100,
+  },
+  {
+    name: 'the reply to an old acquisition applied to a newer handle',
+    edits: [
+      {
+        file: 'drivers/memory/caller.ts',
+        from: '        this.#giveUps.delete(giveUp);\n        act();',
+        to: '        this.#giveUps.delete(giveUp);\n        this.waiting?.delete(giveUp);\n        act();',
+      },
+      {
+        file: 'drivers/memory/caller.ts',
+        from: '      this.#giveUps.add(giveUp);\n',
+        to: `      this.#giveUps.add(giveUp);
+      if (operation === 'acquire')
+        (this.waiting ??= new Map()).set(giveUp, (answer) =>
+          settle(() => ('error' in answer ? reject(answer.error) : resolve(answer.value))));
+`,
+      },
+      {
+        file: 'drivers/memory/caller.ts',
+        from: "link.carry({ direction: 'reply', operation }, () =>\n          settle(",
+        to: "link.carry({ direction: 'reply', operation }, () =>\n          operation === 'acquire' ? [...this.waiting.values()][0]?.(answer) : settle(",
+      },
+    ],
+    scenario: 'leases',
+    model: 'linearizable',
+    checkers: ['belief', 'terms'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'unknown outcome taken as "not acquired"',
+    edits: [
+      {
+        file: 'leases/acquisition.ts',
+        from: 'if (error instanceof OutcomeUnknownError) this.#takeBack(wanted, attempt, timing);',
+        to: '',
+      },
+    ],
+    scenario: 'leases',
+    checkers: ['unknown'],
+    withinSeeds: 20,
+  },
+  {
+    name: 'watch taken as truth',
+    edits: [
+      {
+        file: 'leases/roster.ts',
+        from: 'this.#lines.get(name)?.entry.called(position);',
+        to: '(this.#options.holder.calls ??= new Set()).add(name);\n      this.#lines.get(name)?.entry.called(position);',
+      },
+      {
+        file: 'leases/acquisition.ts',
+        from: "      case 'held':\n",
+        to: `      case 'held':
+        if (grant.holder.calls?.delete(name)) return this.#granted({ ...grant, term: result.current.term + 1 });
+`,
+      },
+    ],
+    scenario: 'leases',
+    checkers: ['belief'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'term taken before the claim',
+    edits: [
+      {
+        file: 'coordinators/rules/ledger-coordinator.ts',
+        from: `    return this.#batch('acquire', checked, call, {
+      execute: (ledger, nowMs) => this.grant(ledger, checked, nowMs),`,
+        to: `    const timeoutMs = call.timeoutMs / 2;
+    const [taken] = await this.#batch('acquire', checked, { timeoutMs }, {
+      execute: (ledger) => {
+        ledger.lastTerm = Math.max(ledger.lastTerm + 1, Math.floor(ledger.wallMs()));
+        return [ledger.lastTerm];
+      },
+    });
+    return this.#batch('acquire', checked, { timeoutMs }, {
+      execute: (ledger, nowMs) => {
+        ledger.taken = taken;
+        return this.grant(ledger, checked, nowMs);
+      },`,
+      },
+      {
+        file: 'coordinators/rules/operations.ts',
+        from: 'const term = nextTerm(ledger.lastTerm, wallMs, highestAbove(free));',
+        to: 'const term = ledger.taken;',
+      },
+      {
+        file: 'coordinators/rules/operations.ts',
+        from: 'if (free.length > 0) ledger.lastTerm = term;',
+        to: '',
+      },
+    ],
+    scenario: 'leases',
+    model: 'linearizable',
+    checkers: ['terms'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'quorum without write-back',
+    edits: [
+      {
+        file: 'sim/models/quorum/index.ts',
+        from: 'start: (stage) => startQuorum(stage, {}),',
+        to: 'start: (stage) => startQuorum(stage, { confirms: false }),',
+      },
+    ],
+    scenario: 'leases',
+    model: 'quorum',
+    checkers: ['belief', 'terms'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'amnesiac node rejoins',
+    edits: [
+      {
+        file: 'sim/models/quorum/index.ts',
+        from: 'start: (stage) => startQuorum(stage, {}),',
+        to: 'start: (stage) => startQuorum(stage, { keepsOut: false }),',
+      },
+    ],
+    scenario: 'election',
+    model: 'quorum',
+    checkers: ['belief', 'terms'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'fence check and effect in two steps',
+    edits: [
+      {
+        file: 'sim/network/remote-fence.ts',
+        from: `      const isDone = await this.#judged(token, 'write', [...batch.writes.keys()], (bare) =>
+        fence.transaction(bare, async (transaction) => {`,
+        to: `      await this.claim(token);
+      const isDone = await this.#judged(token, 'write', [...batch.writes.keys()], () =>
+        fence.resource.transaction(async (transaction) => {`,
+      },
+    ],
+    scenario: 'leases',
+    model: 'eviction',
+    checkers: ['fence'],
+    withinSeeds: 60,
+  },
+  {
+    name: 'shard handed over before the drain',
+    edits: [
+      {
+        file: 'shards/holdings.ts',
+        from: 'await this.#options.work.drain(holding);',
+        to: 'void this.#options.work.drain(holding);',
+      },
+    ],
+    scenario: 'streams',
+    checkers: ['shards'],
+    withinSeeds: 20,
+  },
+  {
+    name: 'timer overflow above 2^31-1 ms',
+    edits: [
+      {
+        file: 'time/long-timer.ts',
+        from: 'if (!(delayMs > longestTimerMs)) return set(delayMs, callback);',
+        to: 'return set(delayMs, callback);',
+      },
+    ],
+    scenario: 'jobs',
+    checkers: ['jobs'],
+    withinSeeds: 5,
   },
 ];
