@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import { ensureBuilt } from '../../scripts/bootstrap.mjs';
-import { selectedStores } from '../../scripts/stores.mjs';
+import { knownStores, selectedStores } from '../../scripts/stores.mjs';
 import { type ChaosOptions, type ChaosReport, runChaos } from './run.js';
 import { storeNames } from './stage.js';
 import { verdictOf } from './verdict.js';
@@ -19,7 +19,7 @@ const durationMs = 12_000;
 const stores = storeNames.filter((store) => selectedStores().includes(store));
 
 // Holders import the package by its name, so what runs is what was built.
-beforeAll(() => ensureBuilt());
+ensureBuilt();
 
 /** What happened is kept if it is not what was expected. */
 async function played(
@@ -36,8 +36,13 @@ async function played(
   rmSync(folder, { recursive: true });
 }
 
-describe.concurrent('processes and servers that meet with what a seed has in store for them', () => {
-  it.each(stores)('leave no trace of a stale write in the resource, and recover (%s)', (store) =>
+it('knows how to disturb every store that processes can share', () => {
+  expect([...storeNames].sort()).toEqual(knownStores.filter((store) => store !== 'memory').sort());
+});
+
+it.concurrent.each(stores)(
+  'processes that meet with what a seed has in store for them leave no trace of a stale write, and recover (%s)',
+  (store) =>
     played({ store, durationMs }, (report, verdict) => {
       const { violations, accidents, hasRecovered, placed, refusedCount } = report;
       expect(violations, verdict).toEqual([]);
@@ -46,9 +51,11 @@ describe.concurrent('processes and servers that meet with what a seed has in sto
       expect(placed.wasAccepted, verdict).toBe(false);
       expect(refusedCount, verdict).toBeGreaterThanOrEqual(1);
     }),
-  );
+);
 
-  it.each(stores.slice(0, 2))('are seen to overwrite each other without the fence (%s)', (store) =>
+it.concurrent.each(stores.slice(0, 2))(
+  'without the fence they are seen to overwrite each other (%s)',
+  (store) =>
     played({ store, durationMs: 0, isFenced: false }, ({ violations, placed }, verdict) => {
       const { who, term, wasAccepted } = placed;
       expect(wasAccepted, verdict).toBe(true);
@@ -59,5 +66,4 @@ describe.concurrent('processes and servers that meet with what a seed has in sto
         expect.stringMatching(`of k0 is there a second time, from ${who} in term ${term}`),
       );
     }),
-  );
-});
+);
