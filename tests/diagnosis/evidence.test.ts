@@ -13,7 +13,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
-import { diagnose, readEvidence } from '../../src/index.js';
+import { diagnose, Elections, readEvidence } from '../../src/index.js';
 import { ElectionFixture, name, TestWork } from '../elections/fixture.js';
 import { loss, note, startMs } from './facts.js';
 
@@ -87,13 +87,28 @@ describe('who loses a term', () => {
     expect(stored?.text).not.toContain(leases.holder.wire.split(':').at(-1) ?? 'none');
   });
 
-  it('writes nothing where it gives the name back, and nothing if it was told not to', async () => {
+  it('writes nothing where it gives the name back', async () => {
     const { runtime } = fixture;
     const { election } = fixture.process('a');
     void election.lead(new TestWork().run);
     await runtime.advance(5_000);
     await runtime.advanceUntil(election.resign());
     expect(await kept()).toEqual([]);
+  });
+
+  it('writes nothing if it was told not to', async () => {
+    const { runtime } = fixture;
+    const { leases, link } = fixture.process('a');
+    const elections = new Elections(leases, { evidence: false });
+    void elections.election('quiet').lead(new TestWork().run);
+    await runtime.advance(5_000);
+    link.cut();
+    await runtime.advance(4_500);
+    link.heal();
+    await runtime.advance(31_000);
+    await runtime.advanceUntil(elections.close());
+    expect(await readEvidence(fixture.operator, 'quiet', call)).toEqual([]);
+    expect(() => new Elections(leases, { evidence: 'no' as never })).toThrow(/evidence/);
   });
 
   it('holds up a close for no longer than one request, and leaves no timer', async () => {
