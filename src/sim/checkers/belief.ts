@@ -2,6 +2,7 @@ import type { StoredLease, StoredRecord } from '../../coordinators/rules/record.
 import type { Lease } from '../../leases/index.js';
 import { isAlive, remainingMs } from '../../leases/machine.js';
 import type { Runtime } from '../../time/index.js';
+import type { SimEvents } from '../witness.js';
 import type { Bench, Checker } from './checker.js';
 
 interface Believer {
@@ -10,13 +11,22 @@ interface Believer {
   readonly runtime: Runtime;
 }
 
+interface Validity {
+  readonly term: number;
+  readonly holderDigest: string;
+  /** True time, if no clock runs faster or slower. */
+  readonly untilMs: number;
+}
+
 /**
- * Belief lies inside validity while clocks stay in bounds: no process believes that it holds a name when the store lets the
- * lease end, or another process is given the name. What a process believes is what its lease would say if it were asked
+ * Belief lies inside validity while clocks stay in bounds: no process believes that it holds a name for longer than the store
+ * keeps it, or when the store lets the lease end, or when another process is given the name. What a process believes is what its lease would say if it were asked
  * now, by its own clocks; it is not asked, since that would wake it.
  */
 export function beliefChecker(): Checker {
   const believers = new Set<Believer>();
+  /** By name; not of what a fault of the store has changed. */
+  const valid = new Map<string, Validity>();
 
   const believes = ({ lease, runtime }: Believer) =>
     isAlive(lease.life) && remainingMs(lease.life, runtime.now()) > 0;
@@ -44,6 +54,29 @@ export function beliefChecker(): Checker {
     }
   }
 
+  function changed(bench: Bench, { name, before, after, cause }: SimEvents['changed']): void {
+    if (before?.kind === 'lease' && !isSameTerm(before, after)) ended(bench, name, before);
+    valid.delete(name);
+    if (after?.kind !== 'lease' || cause !== 'request') return;
+    const { term, holder, ttlMs } = after;
+    valid.set(name, { term, holderDigest: holder.digest, untilMs: bench.nowMs() + ttlMs });
+  }
+
+  /** Bounds on clocks are narrower than the margin that a lease leaves them, so they need no allowance here. */
+  function judgeLengths(bench: Bench): void {
+    for (const one of believers) {
+      const { lease, process } = one;
+      const validity = valid.get(lease.name);
+      if (validity?.term !== lease.term || validity.holderDigest !== lease.holder.digest) continue;
+      const validMs = validity.untilMs - bench.nowMs();
+      const believedMs = believes(one) ? remainingMs(lease.life, one.runtime.now()) : 0;
+      if (believedMs <= Math.max(0, validMs) || bench.isExcused('belief')) continue;
+      bench.violated(
+        `${process} believes in term ${lease.term} of ${lease.name} for another ${believedMs.toFixed(3)} ms, and the store keeps it for ${validMs.toFixed(3)} ms`,
+      );
+    }
+  }
+
   return {
     name: 'belief',
     attach(bench) {
@@ -55,9 +88,8 @@ export function beliefChecker(): Checker {
       witness.on('crashed', ({ process }) => {
         for (const one of believers) if (one.process === process) believers.delete(one);
       });
-      witness.on('changed', ({ name, before, after }) => {
-        if (before?.kind === 'lease' && !isSameTerm(before, after)) ended(bench, name, before);
-      });
+      witness.on('changed', (event) => changed(bench, event));
+      witness.on('executed', () => judgeLengths(bench));
     },
   };
 }

@@ -67,8 +67,10 @@ export class StoreServer {
     try {
       return step.execute(this.#ledger, nowMs);
     } finally {
-      if (this.#ledger.lastTerm !== lastTerm && this.#ledger.lastTerm <= this.forgottenTerm)
-        this.#onLowTerm();
+      const isLow = this.#ledger.lastTerm <= this.forgottenTerm;
+      // By its clock it could not know better: else a low term is a mistake.
+      const isBehind = Math.floor(this.#host.wallMs()) <= this.forgottenTerm;
+      if (this.#ledger.lastTerm !== lastTerm && isLow && isBehind) this.#onLowTerm();
       this.watchers.rearm();
     }
   }
