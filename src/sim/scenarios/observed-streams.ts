@@ -68,7 +68,8 @@ class ObservedLog extends ShardLog {
     const result = super.step(request);
     if (!isOwner && result.outcome === 'ok' && result.messages.length > 0)
       this.#observer.obeyedStranger(`read in term ${term}`);
-    if (!isOwner && this.messageCount < messageCount)
+    const isAcknowledged = result.outcome === 'ok' && request.acknowledge.length > 0;
+    if (!isOwner && (isAcknowledged || this.messageCount < messageCount))
       this.#observer.obeyedStranger(`acknowledged in term ${term}`);
     if (result.outcome !== 'ok') return result;
     for (const position of request.acknowledge) {
