@@ -17,4 +17,14 @@ export const regressions: readonly Regression[] = [
     found:
       'The clock that makes ticks due was set back by a minute, and for a minute nothing was due: such steps are bounded.',
   },
+  {
+    ...{ seed: 598, model: 'linearizable', scenario: 'streams' },
+    found:
+      'The logs restarted, and an incarnation that had crashed heard of it and gave its shards back.',
+  },
+  {
+    ...{ seed: 930, model: 'stale-leader', scenario: 'streams' },
+    found:
+      'A renewal of a crashed worker was executed late, while its next incarnation waited for the lease to expire: that one takes its own id for another live process, and does not start.',
+  },
 ];

@@ -41,6 +41,11 @@ export class ShardsChecker implements Checker {
     worker.events.on('shardDrained', () => host.witness.cover('a shard was handed over'));
   }
 
+  /** It could not start, and takes no part: its user would begin the process anew. */
+  left(id: string): void {
+    this.#workers.delete(id);
+  }
+
   /** A message is handled under this lease, until `work` ends; it is the only one. */
   async handling(lease: Lease, work: Promise<void>): Promise<void> {
     this.#handled.add(lease);

@@ -1,3 +1,4 @@
+import type { Unsubscribe } from '../../events/index.js';
 import type { InstalledTerm } from '../../fences/rule.js';
 import type {
   InstallResult,
@@ -9,6 +10,7 @@ import type {
 import { MemoryStreams, type MemoryStreamsOptions } from '../../streams/memory/index.js';
 import { type LogTime, ShardLog } from '../../streams/memory/log.js';
 import type { MessageFacts } from '../checkers/messages.js';
+import type { Machine } from '../world/machine.js';
 
 /** Who is told what becomes of messages in the logs, as it happens there. */
 export interface StreamsObserver {
@@ -21,10 +23,35 @@ export interface StreamsObserver {
 /** Logs that tell what they accept and what they let go. */
 export class ObservedStreams extends MemoryStreams {
   readonly #observer: StreamsObserver;
+  #connecting: Machine | undefined;
 
   constructor(observer: StreamsObserver, options: MemoryStreamsOptions) {
     super(options);
     this.#observer = observer;
+  }
+
+  /** What is made in `connect` hears of these logs as long as this incarnation of the machine lives, and when it runs. */
+  connectedFrom<Client>(machine: Machine, connect: () => Client): Client {
+    this.#connecting = machine;
+    try {
+      return connect();
+    } finally {
+      this.#connecting = undefined;
+    }
+  }
+
+  override on<Name extends Parameters<MemoryStreams['on']>[0]>(
+    name: Name,
+    listener: Parameters<typeof MemoryStreams.prototype.on<Name>>[1],
+  ): Unsubscribe {
+    const machine = this.#connecting;
+    if (machine === undefined) return super.on(name, listener);
+    const { incarnation } = machine;
+    return super.on(name, (event) => {
+      machine.deliver(() => {
+        if (machine.incarnation === incarnation) listener(event);
+      });
+    });
   }
 
   protected override newLog(): ShardLog {

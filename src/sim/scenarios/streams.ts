@@ -1,4 +1,5 @@
 import { StaleTermError } from '../../errors/index.js';
+import { MemberIdTakenError } from '../../shards/index.js';
 import { memoryStreams } from '../../streams/memory/index.js';
 import { Topic } from '../../streams/topic.js';
 import { type DeliveredMessage, StreamWorker } from '../../streams/worker/index.js';
@@ -46,7 +47,9 @@ function publishAndHandle(
 ): App {
   const { runtime, random } = host;
   const leases = host.leases(timing);
-  const store = memoryStreams(state, { runtime, link: host.linkTo(server) });
+  const store = state.connectedFrom(host.machine, () =>
+    memoryStreams(state, { runtime, link: host.linkTo(server) }),
+  );
   const topic = new Topic(store, { runtime, shardCount, timeoutMs: 20_000, attemptTimeoutMs: 300 });
   const worker = new StreamWorker({
     ...{ topic, leases, group: 'fleet' },
@@ -60,9 +63,13 @@ function publishAndHandle(
   const leaving = new AbortController();
   shards.joined(host, worker);
   // It is stopped below, and then a start that waits for the store ends too.
-  const started = worker
-    .start()
-    .catch((error: unknown) => host.note('start failed', String(error)));
+  const started = worker.start().catch((error: unknown) => {
+    host.note('start failed', String(error));
+    if (!(error instanceof MemberIdTakenError)) return;
+    // A renewal of the incarnation before, executed late, looks like another live process.
+    host.witness.cover('a member id looked taken');
+    shards.left(host.id);
+  });
   const publishing = Array.from({ length: publisherCount }, (_, index) => publish(index));
   return {
     close: async () => {
