@@ -2,6 +2,7 @@ import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { filesUnder, root, say } from './scripts/bootstrap.mjs';
 import { leftOut, selectedStores } from './scripts/stores.mjs';
+import { HeavyLast } from './tests/support/heavy-last.js';
 import { SummaryReporter } from './tests/support/summary-reporter.js';
 
 const tests = join(root, 'tests');
@@ -23,6 +24,7 @@ export default defineConfig({
     pool: 'forks',
     // Two cores is what a small runner has, and more would make timing tests lie.
     maxWorkers: 2,
+    sequence: { sequencer: HeavyLast },
     testTimeout: 20_000,
     hookTimeout: 30_000,
   },
