@@ -3,7 +3,6 @@ export const covered = [
   'a call failed: acquire, OutcomeUnknownError',
   'a call failed: acquire, UnreachableError',
   'a call failed: renew, OutcomeUnknownError',
-  'a failover lost a grant',
   'a lease ended: lost, expired',
   'a lease ended: lost, superseded',
   'a lease ended: lost, unreachable',
