@@ -1,7 +1,7 @@
 import type { CallOptions, Coordinator } from '../coordinators/index.js';
 import { checkTimeout, validateName } from '../coordinators/index.js';
 import { readEvidence } from '../elections/index.js';
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { requireKnown, requireMethods } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
@@ -27,6 +27,15 @@ export interface DiagnoseOptions {
   readonly runtime?: Runtime;
 }
 
+const knownOptions = {
+  coordinator: true,
+  name: true,
+  sinceMs: true,
+  beforeMs: true,
+  timeoutMs: true,
+  runtime: true,
+} as const;
+
 /** Why the terms of an election end. Times are Unix times by the store's clock; durations are milliseconds. */
 export interface Diagnosis {
   readonly name: string;
@@ -50,7 +59,7 @@ export interface Diagnosis {
  * evidence. The errors of the store.
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
-  requireObject('options', options, 'pass { coordinator, name }');
+  requireKnown('options', options, knownOptions, 'pass { coordinator, name }');
   const { coordinator, name, sinceMs, beforeMs } = options;
   requireMethods(
     'coordinator',
@@ -89,7 +98,8 @@ interface Case {
 }
 
 /** The judgement alone. Pure. */
-export function judge({ source, leaderId, sinceMs, beforeMs, nowMs }: Case): Diagnosis {
+export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case): Diagnosis {
+  const source = withinTime(told, nowMs);
   // By clocks of several machines: what is newest may lie a little ahead of ours.
   const toMs = Math.max(nowMs, ...timesOf(source)) + 1;
   const fromMs = sinceMs ?? Math.min(nowMs, ...timesOf(source));
@@ -127,6 +137,31 @@ function periodOf(
 
 function isWanted({ verdict }: JudgedEnding): boolean {
   return isPlanned(verdict.cause);
+}
+
+/** Clocks of several machines may differ by this much. */
+const mostAheadMs = 60 * 60 * 1000;
+
+/**
+ * What was written by a clock that is far ahead is taken for of now: one such line would make the time that is judged as long
+ * as it is ahead. Unless most of the history is: then it is the reader's clock that is behind.
+ */
+function withinTime(source: Source, nowMs: number): Source {
+  const { history, evidence } = source;
+  const times = timesOf({ ...source, evidence: [] }).sort((a, b) => a - b);
+  const isReaderBehind = (times[times.length >> 1] ?? 0) > nowMs + mostAheadMs;
+  const latestMs = isReaderBehind ? (times.at(-1) ?? nowMs) : nowMs;
+  const within = (atMs: number) => (atMs > latestMs + mostAheadMs ? latestMs : atMs);
+  return {
+    ...source,
+    history: history.map((entry) => {
+      if (entry.kind === 'act') return { ...entry, atMs: within(entry.atMs) };
+      const { grantedAtMs, endedAtMs } = entry;
+      const endMs = endedAtMs === undefined ? undefined : within(endedAtMs);
+      return { ...entry, grantedAtMs: within(grantedAtMs), endedAtMs: endMs };
+    }),
+    evidence: evidence.map((entry) => ({ ...entry, atMs: within(entry.atMs) })),
+  };
 }
 
 function timesOf({ history, evidence }: Source): number[] {

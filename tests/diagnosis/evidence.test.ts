@@ -160,6 +160,19 @@ describe('what is kept', () => {
     expect(documents.size).toBe(64);
   });
 
+  it('is not pushed out by what a clock wrote that is a year ahead', () => {
+    const yearMs = 365 * 24 * 3_600_000;
+    const ahead = Array.from({ length: 30 }, (_, index) =>
+      loss(index + 1, { atMs: startMs + yearMs + index }),
+    );
+    const laterMs = startMs + 60_000;
+    const first = mergeEvidence(ahead, [loss(50, { atMs: startMs })], startMs);
+    const merged = mergeEvidence(first, [loss(51, { atMs: laterMs })], laterMs);
+    expect(merged.at(-1)).toMatchObject({ term: 51 });
+    expect(merged.every(({ atMs }) => atMs <= laterMs)).toBe(true);
+    expect(mergeEvidence(merged, [], laterMs + 31 * 24 * 3_600_000)).toEqual([]);
+  });
+
   it('is read as it was written, and written once', () => {
     const entries = [loss(1), note('work-failed', 31, { term: 1, detail: 'TypeError' })];
     const text = formatEvidence(entries);

@@ -243,3 +243,38 @@ describe('a diagnosis', () => {
     await expect(ask({ timeoutMs: 0 })).rejects.toMatchObject({ option: 'timeoutMs' });
   });
 });
+
+describe('a clock that is a year ahead', () => {
+  const yearMs = 365 * 24 * 3_600_000;
+  const hourMs = 3_600_000;
+
+  it('makes the time that is judged no longer, and nobody vacant for a year', () => {
+    const history = [term(1, 0, 30), term(2, 36, 60)];
+    const ahead = loss(3, { atMs: startMs + yearMs, heldMs: 1_000 });
+    for (const source of [
+      judged(history, [loss(1), ahead]),
+      judged([...history, term(3, 90, yearMs / 1_000)]),
+      judged(history, [note('duplicate-id', yearMs / 1_000)]),
+    ]) {
+      const { fromMs, toMs, vacantMs } = source.period;
+      expect(toMs - fromMs).toBeLessThan(hourMs);
+      expect(vacantMs).toBeLessThan(hourMs);
+    }
+  });
+
+  it('is the one of the store, where all that it wrote is ahead of the reader', () => {
+    const history = [term(1, 0, 30), term(2, 36, 60)];
+    const source = { name, history, evidence: [] };
+    const nowMs = startMs - yearMs;
+    const options = { source, leaderId: undefined, sinceMs: startMs, beforeMs: undefined, nowMs };
+    expect(judge(options).period).toMatchObject({ lostCount: 2, vacantMs: 6_001 });
+  });
+});
+
+describe('diagnose', () => {
+  it('refuses an option that is misspelt', async () => {
+    const { coordinator } = createDesk().session;
+    const options = { coordinator, name, since: 1 } as never;
+    await expect(diagnose(options)).rejects.toThrow(/options\.since .*did you mean sinceMs/s);
+  });
+});

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RecordCorruptError } from '../../errors/index.js';
-import { type Evidence, evidenceCount, evidenceLifeMs } from './evidence.js';
+import { type Evidence, evidenceCount, evidenceLifeMs, mostAheadMs } from './evidence.js';
 import { parseEvidence } from './parse.js';
 
 /*
@@ -41,7 +41,10 @@ function entriesOf(text: string): unknown[] | undefined {
   }
 }
 
-/** What stands there with what is new, within all bounds. One entry that was written before is not written twice. */
+/**
+ * What stands there with what is new, within all bounds. One entry that was written before is not written twice. One of a
+ * clock that is ahead counts as of now: it would outlive all others, and push them out.
+ */
 export function mergeEvidence(
   present: readonly Evidence[],
   added: readonly Evidence[],
@@ -50,6 +53,7 @@ export function mergeEvidence(
   const known = new Set(present.map(identityOf));
   const all = [...present, ...added.filter((entry) => !known.has(identityOf(entry)))]
     .filter(({ atMs }) => nowMs - atMs <= evidenceLifeMs)
+    .map((entry) => (entry.atMs > nowMs + mostAheadMs ? { ...entry, atMs: nowMs } : entry))
     .sort((a, b) => a.atMs - b.atMs);
   const counts = new Map<string, number>();
   const kept = all.reverse().filter(({ name }) => {

@@ -109,3 +109,5 @@ export const renewalsShown = 8;
 export const evidenceCount = 30;
 /** For how long: as the history. 30 days. */
 export const evidenceLifeMs = 30 * 24 * 60 * 60 * 1000;
+/** What is further ahead than this was written by a clock that is wrong, and is taken for now. */
+export const mostAheadMs = 60 * 60 * 1000;
