@@ -1,5 +1,6 @@
 import { TenureError } from '../errors/index.js';
 import type { OnceRecord } from './records.js';
+import { wordsOf } from './words.js';
 
 /** What errors about an attempt have in common. */
 export abstract class AttemptError extends TenureError {
@@ -156,8 +157,7 @@ export class NotAppliedError extends TenureError {
 
 /** `throw notApplied(error)`: a {@link NotAppliedError} with the message of an error that proves it, which is its `cause`. */
 export function notApplied(error: unknown): NotAppliedError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new NotAppliedError(message, { cause: error });
+  return new NotAppliedError(wordsOf(error).message, { cause: error });
 }
 
 /** Who prints an error must not print what the effect resolved with. */

@@ -1,9 +1,10 @@
 import type { Act } from '../coordinators/index.js';
+import { requireObject } from '../errors/checks.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
 import type { Effect } from './attempt.js';
 import { Call } from './call.js';
-import type { OnceSettleRequest, OnceStore, OnceUnknownOptions } from './contract.js';
+import type { OnceStore, OnceUnknownOptions } from './contract.js';
 import { type OnceEvents, onceEventNames } from './events.js';
 import {
   type EffectOptions,
@@ -16,7 +17,7 @@ import {
 import type { OnceAttemptRef, OnceRecord } from './records.js';
 import { Remainder } from './remainder.js';
 import { checkLimit, validateKey } from './requests.js';
-import { settledEnd } from './results.js';
+import { settlementOf } from './results.js';
 
 export interface SettleOptions extends Act {
   /** Only this attempt, as it was read. Default: whichever is of unknown outcome when it is settled. */
@@ -126,14 +127,12 @@ export class Once implements EventSource<OnceEvents> {
   async settle(
     key: string,
     outcome: 'not-applied' | { readonly done: unknown },
-    { by, reason, of }: SettleOptions,
+    act: SettleOptions,
   ): Promise<{ readonly isSettled: boolean; readonly record: OnceRecord | undefined }> {
     this.#throwIfClosed();
     const { runtime, keepMs } = this.#options;
-    const end: OnceSettleRequest['end'] =
-      outcome === 'not-applied'
-        ? { kind: 'not-applied', keepMs }
-        : settledEnd(outcome.done, keepMs);
+    const { by, reason, of } = requireObject('act', act, 'pass { by, reason }');
+    const end = settlementOf(outcome, keepMs);
     const request = { key, nonce: runtime.randomHex(16), of, end, by, reason };
     const settled = await this.store.settle(request, this.#call);
     return { isSettled: settled.outcome === 'settled', record: settled.record };

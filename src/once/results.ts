@@ -2,6 +2,7 @@ import { OptionError, redactSecrets } from '../errors/index.js';
 import type { OnceDone, OnceSettleRequest } from './contract.js';
 import { ResultNotKeptError } from './errors.js';
 import { longestDetailLength, longestResultBytes, type OnceRecord } from './records.js';
+import { wordsOf } from './words.js';
 
 /** What an effect resolved with, as it is kept; or why it cannot be, since the effect took place in any case. */
 export function kept(value: unknown): Pick<OnceDone, 'result' | 'detail'> {
@@ -29,7 +30,8 @@ function parsed({ result }: Pick<OnceRecord, 'result'>): unknown {
 
 /** What an error says, as one line that can be kept. */
 export function detailOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const { name, message } = wordsOf(error);
+  const text = name === undefined ? message : `${name}: ${message}`;
   const line = redactSecrets(text)
     .replace(/[\p{Cc}\p{Cs}]+/gu, ' ')
     .slice(0, longestDetailLength)
@@ -43,6 +45,18 @@ export function detailOf(error: unknown): string {
 export function resultOf(record: OnceRecord): unknown {
   if (record.detail !== undefined) throw new ResultNotKeptError(record, record.detail);
   return parsed(record);
+}
+
+/** @throws {OptionError} for what is neither outcome, or a value that cannot be kept. */
+export function settlementOf(
+  outcome: 'not-applied' | { readonly done: unknown },
+  keepMs: number,
+): OnceSettleRequest['end'] {
+  if (outcome === 'not-applied') return { kind: outcome, keepMs };
+  if (typeof outcome === 'object' && outcome !== null && 'done' in outcome)
+    return settledEnd(outcome.done, keepMs);
+  const remedy = "pass 'not-applied' or { done: value }";
+  throw new OptionError('outcome', outcome, 'is no outcome of an effect', remedy);
 }
 
 /** @throws {OptionError} for a value that cannot be kept: here nothing is lost by refusing it. */

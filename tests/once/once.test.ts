@@ -121,6 +121,21 @@ describe('an effect that throws', () => {
     expect(log).toEqual([`unknown ${key} 1`]);
   });
 
+  it.each([
+    ['an object without a prototype', Object.assign(Object.create(null), { code: 'ECARD' })],
+    ['what fails when it is asked for its text', { toString: () => expect.fail('no text') }],
+    ['an error whose message is no text', Object.assign(new Error(), { message: Symbol('no') })],
+  ])('leaves its key unknown though it has no text: %s', async (_, thrown) => {
+    const shop = new Shop();
+    const { once, log } = shop.process('one');
+    const outcome = await shop.outcome(once.do(key, () => Promise.reject(thrown)));
+    expect(outcome).toBeInstanceOf(EffectUnknownError);
+    expect((outcome as Error).cause === thrown).toBe(true);
+    const detail = 'it threw something that has no text';
+    expect(await shop.record(key)).toMatchObject({ state: 'unknown', detail });
+    expect(log).toEqual([`unknown ${key} 1`]);
+  });
+
   it('keeps no password of its message', async () => {
     const shop = new Shop();
     const { once } = shop.process('one');
@@ -143,6 +158,16 @@ describe('an effect that throws', () => {
     expect(await shop.record(key)).toMatchObject({ state: 'free', attempt: 1 });
     expect(await once.do(key, charge)).toEqual({ receipt: 'one-2' });
     expect(log).toEqual([]);
+  });
+
+  it('frees its key by what has no text, too', async () => {
+    const shop = new Shop();
+    const { once } = shop.process('one');
+    const declined = Object.create(null);
+    const outcome = await shop.outcome(once.do(key, () => Promise.reject(notApplied(declined))));
+    expect(outcome).toBeInstanceOf(NotAppliedError);
+    expect((outcome as Error).cause === declined).toBe(true);
+    expect(await shop.record(key)).toMatchObject({ state: 'free', attempt: 1 });
   });
 });
 
@@ -277,6 +302,22 @@ describe('an attempt of unknown outcome', () => {
     expect(await once.unknown()).toEqual([]);
     expect(await once.do(key, charge)).toEqual({ receipt: 'one-2' });
     await expect(once.settle(key, { done: 1n }, act)).rejects.toMatchObject({ option: 'done' });
+  });
+
+  it('is not settled by nobody, nor as what is no outcome', async () => {
+    const shop = new Shop();
+    await died(shop);
+    const { once } = shop.process('one');
+    const act = { by: 'dora', reason: 'seen at the bank' };
+    for (const nobody of [undefined, null, 'dora'])
+      await expect(once.settle(key, 'not-applied', nobody as never)).rejects.toMatchObject({
+        ...{ code: 'TENURE_BAD_OPTION', option: 'act' },
+      });
+    for (const none of [undefined, null, 'done', {}])
+      await expect(once.settle(key, none as never, act)).rejects.toMatchObject({
+        ...{ code: 'TENURE_BAD_OPTION', option: 'outcome' },
+      });
+    expect(await shop.record(key)).toMatchObject({ state: 'unknown', attempt: 1 });
   });
 });
 
