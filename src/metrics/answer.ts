@@ -1,5 +1,5 @@
+import { errorKindOf } from '../errors/error-kind.js';
 import { elapsedMs, type Instant, type Runtime } from '../time/index.js';
-import { errorKind } from './error-kind.js';
 import type { Site } from './site.js';
 
 /** Several who collect within this time share one answer of the store. */
@@ -34,7 +34,7 @@ export class SharedAnswer<Value> {
     } catch (error) {
       this.#value = undefined;
       const { storeErrors } = this.#site.instruments;
-      storeErrors.add({ operation: 'collect', kind: errorKind(error) });
+      storeErrors.add({ operation: 'collect', kind: errorKindOf(error) });
     }
   }
 }

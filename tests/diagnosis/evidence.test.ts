@@ -6,8 +6,8 @@ import {
   mergeEvidence,
   parseEvidenceDocument,
 } from '../../src/elections/evidence/document.js';
-import { errorKindOf } from '../../src/elections/evidence/error-kind.js';
 import { systemCounters } from '../../src/elections/evidence/thread-counters.js';
+import { errorKindOf } from '../../src/errors/error-kind.js';
 import {
   OutcomeUnknownError,
   StoreRefusedError,
@@ -238,6 +238,7 @@ describe('a failure is of the kind', () => {
     ['replica', new StoreRefusedError('READONLY', 'a replica')],
     ['overloaded', new StoreRefusedError('BUSY', 'a script')],
     ['other', new Error('whatever')],
+    ['other', new Error('a bracket within the expression is not closed')],
     ['other', undefined],
   ])('%s: %s', (kind, error) => {
     expect(errorKindOf(error)).toBe(kind);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as log from '../../src/log.js';
 import { catalogue } from '../../src/metrics/index.js';
+import { labelValues } from '../../src/metrics/label-values.js';
 import * as prometheus from '../../src/prometheus.js';
 import { programsOf, readPage, runProgram } from '../support/page-programs.js';
 
@@ -29,6 +30,25 @@ describe('docs/metrics.md', () => {
         help,
       ]),
     );
+  });
+
+  it('lists every value of the labels that are no names', () => {
+    expect(tableBelow('### Values of labels')).toEqual(
+      labelValues.map(({ label, of, values }) => [
+        `\`${label}\``,
+        code(of.map((key) => catalogue[key].name)),
+        code(values),
+      ]),
+    );
+  });
+
+  it('leaves no label out: it is a name, or its values are listed', () => {
+    const names = ['store', 'node', 'election', 'resource', 'group', 'shard', 'job'];
+    for (const [key, { labels }] of Object.entries(catalogue)) {
+      const listed = labelValues.filter(({ of }) => of.some((one) => one === key));
+      const open = labels.filter((label) => !names.includes(label));
+      expect(listed.map(({ label }) => label).sort(), key).toEqual([...open].sort());
+    }
   });
 
   it('lists every event, with its level, fields and message', () => {

@@ -1,5 +1,5 @@
+import type { ErrorKind } from '../../errors/error-kind.js';
 import type { EndReason, LeaseState } from '../../leases/index.js';
-import type { ErrorKind } from './error-kind.js';
 
 /**
  * What a process that led has seen of what went wrong, kept in the store beside the history, so that it survives the

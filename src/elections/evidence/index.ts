@@ -1,4 +1,4 @@
+export type { ErrorKind } from '../../errors/error-kind.js';
 export { readEvidence } from './book.js';
-export type { ErrorKind } from './error-kind.js';
 export * from './evidence.js';
 export { EvidenceRecorder } from './recorder.js';

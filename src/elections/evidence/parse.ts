@@ -1,6 +1,6 @@
 import { validateName } from '../../coordinators/index.js';
+import { type ErrorKind, errorKinds } from '../../errors/error-kind.js';
 import type { EndReason, LeaseState } from '../../leases/index.js';
-import { type ErrorKind, errorKinds } from './error-kind.js';
 import {
   type Evidence,
   type LossEvidence,

@@ -1,8 +1,8 @@
+import { errorKindOf } from '../../errors/error-kind.js';
 import type { EventSource } from '../../events/index.js';
 import type { EndReason, Lease, Leases } from '../../leases/index.js';
 import { elapsedMs, type Instant, realRuntime, wallStepMs } from '../../time/index.js';
 import type { ElectionEvents } from '../events.js';
-import { errorKindOf } from './error-kind.js';
 import type { LossEvidence, NoteKind } from './evidence.js';
 import { agoMs, RenewalLog } from './renewal-log.js';
 import { noCounters, systemCounters } from './thread-counters.js';

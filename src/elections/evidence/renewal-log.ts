@@ -1,5 +1,5 @@
+import { type ErrorKind, errorKindOf } from '../../errors/error-kind.js';
 import { elapsedMs, type Instant, isBefore } from '../../time/index.js';
-import { type ErrorKind, errorKindOf } from './error-kind.js';
 import { type RenewalsSeen, renewalsKept, renewalsShown } from './evidence.js';
 
 interface Renewal {

@@ -24,10 +24,11 @@ export class RegistryMetric {
   async get(): Promise<MetricObjectWithValues<Value>> {
     await this.#collect();
     const { name } = this;
-    const { help } = this.#instrument.definition;
+    const { definition } = this.#instrument;
+    const { help } = definition;
     const type = this.type as unknown as MetricType;
     // How several processes of one program are put together, where one answers for all.
-    const aggregator = 'sum';
+    const aggregator = definition.kind === 'gauge' ? definition.merged : 'sum';
     const object = { name, help, type, aggregator, values: this.#values() };
     return object as unknown as MetricObjectWithValues<Value>;
   }

@@ -1,8 +1,8 @@
 import type { Election, ElectionCandidate, Elections } from '../../elections/index.js';
+import { errorKindOf } from '../../errors/error-kind.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { SharedAnswer } from '../answer.js';
-import { errorKind } from '../error-kind.js';
 import { all, type Site } from '../site.js';
 
 /** Each election that there is and will be, and the leases they are led by. */
@@ -34,7 +34,7 @@ export function observeElection(site: Site, made: Election, runtime: Runtime): U
     events.on('workOverdue', failed('overdue')),
     events.on('termHealed', () => instruments.healed.add({ what: 'election' })),
     events.on('campaignFailed', ({ error }) =>
-      instruments.storeErrors.add({ operation: 'campaign', kind: errorKind(error) }),
+      instruments.storeErrors.add({ operation: 'campaign', kind: errorKindOf(error) }),
     ),
     observeCandidates(site, made, election, runtime),
     site.onCollect({
@@ -79,6 +79,6 @@ async function recordVacancy(
     const vacantMs = entry?.kind === 'act' ? undefined : entry?.vacantMs;
     if (vacantMs !== undefined) vacancy.record({ election }, vacantMs / 1000);
   } catch (error) {
-    storeErrors.add({ operation: 'collect', kind: errorKind(error) });
+    storeErrors.add({ operation: 'collect', kind: errorKindOf(error) });
   }
 }

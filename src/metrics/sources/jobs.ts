@@ -1,8 +1,8 @@
+import { errorKindOf } from '../../errors/error-kind.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Once } from '../../once/index.js';
 import type { Schedule } from '../../schedule/index.js';
 import type { Runtime } from '../../time/index.js';
-import { errorKind } from '../error-kind.js';
 import { all, type Site } from '../site.js';
 import { observeElection } from './elections.js';
 
@@ -20,7 +20,7 @@ export function observeSchedule(site: Site, schedule: Schedule, runtime: Runtime
       ticksSkipped.add({ job: name(job) }, skipped.count),
     ),
     events.on('storeFailed', ({ error }) =>
-      storeErrors.add({ operation: 'schedule', kind: errorKind(error) }),
+      storeErrors.add({ operation: 'schedule', kind: errorKindOf(error) }),
     ),
     events.on('leading', ({ jobs }) => {
       for (const job of jobs) led.add(job);

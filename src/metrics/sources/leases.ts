@@ -1,7 +1,7 @@
+import { errorKindOf } from '../../errors/error-kind.js';
 import type { Unsubscribe } from '../../events/index.js';
 import type { Lease, Leases } from '../../leases/index.js';
 import { elapsedMs } from '../../time/index.js';
-import { errorKind } from '../error-kind.js';
 import { RecentExtreme } from '../recent.js';
 import { all, type Site } from '../site.js';
 import { observeNodes } from './nodes.js';
@@ -30,7 +30,7 @@ export function observeLeases(site: Site, leases: Leases): Unsubscribe {
       instruments.renewal.record({ store, outcome }, roundTripMs / 1000);
       nearest.note(shortestRemainingMs, giveUpAfterMs);
       if (error !== undefined)
-        instruments.storeErrors.add({ operation: 'renew', kind: errorKind(error) });
+        instruments.storeErrors.add({ operation: 'renew', kind: errorKindOf(error) });
     }),
     events.on('duplicate', () => instruments.duplicateIds.add({ store })),
     coordinator.onConnectionLost(() => instruments.connectionsLost.add({ store })),

@@ -1,8 +1,8 @@
+import { errorKindOf } from '../../errors/error-kind.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { ShardWorker, ShardWorkerEvents } from '../../shards/index.js';
 import type { Backlog, StreamWorker, Topic } from '../../streams/index.js';
 import { SharedAnswer } from '../answer.js';
-import { errorKind } from '../error-kind.js';
 import { all, type Site } from '../site.js';
 
 /** What stands for all shards where there are too many to have a series each. */
@@ -66,7 +66,7 @@ function observeOwnership(
       memberCount = members.length;
     }),
     events.on('error', ({ error, during }) =>
-      instruments.storeErrors.add({ operation: during, kind: errorKind(error) }),
+      instruments.storeErrors.add({ operation: during, kind: errorKindOf(error) }),
     ),
     site.onCollect({
       tell: () => {
@@ -114,7 +114,7 @@ function observeTrouble(site: Site, events: StreamWorker['events'], group: strin
     events.on('logReset', () => logResets.add({ group })),
     events.on('handlerAbandoned', () => abandoned.add({ group })),
     events.on('storeFailed', ({ operation, error }) =>
-      storeErrors.add({ operation, kind: errorKind(error) }),
+      storeErrors.add({ operation, kind: errorKindOf(error) }),
     ),
   );
 }

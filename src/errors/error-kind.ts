@@ -4,7 +4,7 @@ import {
   StoreRefusedError,
   tooLateCode,
   UnreachableError,
-} from '../../errors/index.js';
+} from './index.js';
 
 /**
  * How a request to the store failed, as far as it tells something of why.
@@ -62,7 +62,7 @@ const words: readonly (readonly [ErrorKind, RegExp])[] = [
     'reset',
     /ECONNRESET|EPIPE|socket hang up|connection (?:was |is )?(?:closed|lost|broke|ended)|terminated/i,
   ],
-  ['timeout', /ETIMEDOUT|within|in time|time-?out|timed out|no answer/i],
+  ['timeout', /ETIMEDOUT|within \d+ m?s\b|in time\b|time-?out|timed out|no answer/i],
 ];
 
 export function errorKindOf(error: unknown): ErrorKind {
