@@ -24,7 +24,7 @@ import type {
 import { checkTimeout, Holder } from '../coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../coordinators/memory/index.js';
 import { type DisturbOptions, FaultLink, MemoryCaller } from '../drivers/memory/index.js';
-import { requireObject } from '../errors/checks.js';
+import { requireKnown } from '../errors/checks.js';
 import { StoreRefusedError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import type { FencingToken } from '../fences/index.js';
@@ -68,7 +68,7 @@ export class FaultyCoordinator implements Coordinator {
 
   /** @param store owned: closed with this one. Default: one in memory, of which nobody else knows. */
   constructor(store?: Coordinator, options: FaultyCoordinatorOptions = {}) {
-    requireObject('options', options);
+    requireKnown('options', options, { runtime: true, grants: true, passage: true });
     this.#runtime = requireRuntime(options.runtime);
     this.#store = store ?? memoryCoordinator(new MemoryStore({ runtime: this.#runtime }));
     requireCoordinator(this.#store);

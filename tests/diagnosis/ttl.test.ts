@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tailOf, tooLong } from '../../src/diagnosis/ttl/tail.js';
+import { OutcomeUnknownError, StoreMisconfiguredError } from '../../src/errors/index.js';
 import { adviseTtl, measureForTtl, plotTtl, recordedSample } from '../../src/index.js';
 import { createDesk } from '../cli/session.js';
 import { loss, startMs, term } from './facts.js';
@@ -139,5 +140,61 @@ describe('a measurement', () => {
     runtime.freeze(700);
     const { pausesMs } = await runtime.advanceUntil(measuring);
     expect(Math.max(...pausesMs)).toBeGreaterThanOrEqual(650);
+  });
+
+  it('ends with an error where the store denies it, or somebody ends its lease: that is no silence', async () => {
+    const denied = new StoreMisconfiguredError('no right to renew');
+    const other = createDesk();
+    const denying = other.session.coordinator;
+    denying.renew = () => Promise.reject(denied);
+    await expect(
+      measureForTtl({ coordinator: denying, runtime: other.runtime, forMs: 1_000 }),
+    ).rejects.toBe(denied);
+    const { session, runtime, actor } = createDesk();
+    const { coordinator } = session;
+    const measuring = measureForTtl({ coordinator, runtime, forMs: 10_000 });
+    // Waited for below: it may be rejected before.
+    const rejected = expect(measuring).rejects.toThrow(/"tenure\/advise\/0" .*revoked/);
+    await runtime.advance(1_000);
+    const act = { by: 'ana', reason: 'a test' };
+    await actor('operator').coordinator.revoke('tenure/advise/0', act, { timeoutMs: 1_000 });
+    await runtime.advance(1_000);
+    await rejected;
+    expect(runtime.pendingTimerCount).toBe(0);
+  });
+
+  it('goes on with another lease where a silence outlasted its own', async () => {
+    const { session, runtime, link } = createDesk();
+    const { coordinator } = session;
+    const measuring = measureForTtl({ coordinator, runtime, forMs: 60_000 });
+    await runtime.advance(2_000);
+    link.cut();
+    await runtime.advance(40_000);
+    link.heal();
+    const { pausesMs, roundTripsMs } = await runtime.advanceUntil(measuring);
+    expect(Math.max(...pausesMs)).toBeGreaterThan(39_000);
+    expect(roundTripsMs.length).toBeGreaterThan(100);
+    expect(await coordinator.list('tenure/advise', { timeoutMs: 1_000 })).toEqual([]);
+  });
+
+  it('takes back an acquisition of which it does not know what became', async () => {
+    const { session, runtime, link } = createDesk();
+    const { coordinator } = session;
+    link.disturb('reply', 'drop', { count: 1 });
+    const measuring = measureForTtl({ coordinator, runtime, forMs: 1_000 });
+    await expect(runtime.advanceUntil(measuring)).rejects.toThrow(OutcomeUnknownError);
+    expect(await coordinator.list('tenure/advise', { timeoutMs: 1_000 })).toEqual([]);
+  });
+
+  it('refuses bad options, and those that are misspelt', async () => {
+    const { session, runtime } = createDesk();
+    const { coordinator } = session;
+    const ask = (more: object) => measureForTtl({ coordinator, runtime, forMs: 100, ...more });
+    await expect(ask({ evryMs: 10 })).rejects.toThrow(/did you mean everyMs/);
+    await expect(ask({ forMs: Number.NaN })).rejects.toThrow(/forMs/);
+    await expect(ask({ everyMs: 0 })).rejects.toThrow(/everyMs/);
+    await expect(ask({ signal: {} })).rejects.toThrow(/signal/);
+    await expect(ask({ coordinator: {} })).rejects.toThrow(/is not a coordinator/);
+    expect(() => adviseTtl([sample([])], { onceInms: 1 } as never)).toThrow(/mean onceInMs/);
   });
 });

@@ -231,6 +231,7 @@ describe('a fleet', () => {
   it('refuses an option that is none', () => {
     expect(() => new TestFleet({ sed: 7 } as never)).toThrow(/did you mean seed/);
     expect(() => new FaultyCoordinator({} as never)).toThrow(/is not a coordinator/);
+    expect(() => new FaultyCoordinator(undefined, { runtme: 7 } as never)).toThrow(/mean runtime/);
   });
 
   it('puts its faults around another store, one connection for each process', async () => {

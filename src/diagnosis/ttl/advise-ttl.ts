@@ -1,4 +1,4 @@
-import { requireArray, requireObject } from '../../errors/checks.js';
+import { requireArray, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { resolveTiming } from '../../leases/index.js';
 import type { TtlSample } from './sample.js';
@@ -7,8 +7,9 @@ import { type Tail, tailOf, tooLong } from './tail.js';
 export interface TtlWish {
   /** A lease may be lost for nothing once in so many milliseconds. 1,000 and above; default 30 days. */
   readonly onceInMs?: number;
-  /** The shortest and the longest ttl that the store grants. Default 100 ms and 24 h. */
+  /** The shortest ttl that the store grants, in milliseconds. Default 100. */
   readonly smallestTtlMs?: number;
+  /** The longest, in milliseconds. Default, and at most: two minutes, since none above is ever advised. */
   readonly largestTtlMs?: number;
 }
 
@@ -56,7 +57,8 @@ const usualJitterMs = 15;
  */
 export function adviseTtl(samples: readonly TtlSample[], wish: TtlWish = {}): TtlAdvice {
   requireArray('samples', samples, 'pass a list of samples');
-  const { onceInMs = 30 * dayMs } = requireObject('wish', wish);
+  const known = { onceInMs: true, smallestTtlMs: true, largestTtlMs: true } as const;
+  const { onceInMs = 30 * dayMs } = requireKnown('wish', wish, known);
   if (!(Number.isFinite(onceInMs) && onceInMs >= 1_000))
     throw new OptionError('onceInMs', onceInMs, 'is out of range', 'use 1000 ms and above');
   const seen = samples.map(seenIn);
@@ -115,7 +117,7 @@ function rowOf(ttlMs: number, seen: readonly Seen[], tripMs: number): TtlRow {
 const steps = [1, 1.5, 2, 3, 4, 5, 6, 8];
 const longestUsefulMs = 120_000;
 
-function ttlsBetween({ smallestTtlMs = 100, largestTtlMs = dayMs }: TtlWish): number[] {
+function ttlsBetween({ smallestTtlMs = 100, largestTtlMs = longestUsefulMs }: TtlWish): number[] {
   const ttls = [100, 1_000, 10_000, 100_000].flatMap((unit) => steps.map((step) => step * unit));
   const all = [...ttls, 120_000, smallestTtlMs].sort((a, b) => a - b);
   return [...new Set(all)].filter(
