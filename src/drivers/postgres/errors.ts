@@ -100,11 +100,32 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
 /** The SQLSTATE of what needs a transaction block, where there is none. */
 export const noTransaction = '25P01';
 
+/**
+ * The SQLSTATE of a transaction that began before the message with our `BEGIN` came: whoever had the client before us gave
+ * it back to the pool without an end. `BEGIN` only warns of that, and our `COMMIT` would commit what nobody checked.
+ */
+export const wasOpen = 'TN013';
+
+/** The SQLSTATE of any statement in a transaction in which one has failed. */
+export const failedTransaction = '25P02';
+
 /** The SQLSTATE of `CLOSE` where there is no cursor of that name. */
 export const noSuchCursor = '34000';
 
 /**
- * The commit found that the transaction it was to end is over. Neither a success nor a clean failure: if the work said
+ * A client came from its pool inside a transaction of somebody else's, who never ended it. It is rolled back, and the
+ * client's connection closed.
+ */
+export function leftOpen(what: string, cause: unknown): StoreRefusedError {
+  return new StoreRefusedError(
+    wasOpen,
+    `${what} was refused, nothing was written: the connection that the pool gave was inside a transaction already, which whoever released it had neither committed nor rolled back. That one is rolled back now, and its connection closed. End each transaction before client.release(), and run this again.`,
+    safeCause(cause),
+  );
+}
+
+/**
+ * The commit, or the rollback, found that the transaction it was to end is over. Neither a success nor a clean failure: if the work said
  * `COMMIT`, what it had written until then is there.
  */
 export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
@@ -148,7 +169,7 @@ const idleTooLong =
 
 const refusals: Readonly<Record<string, string>> = {
   [noTransaction]: 'it has to be inside a transaction; send BEGIN first',
-  '25P02': 'a statement in it had failed before, and its error was not passed on',
+  [failedTransaction]: 'a statement in it had failed before, and its error was not passed on',
   '25P03': idleTooLong,
   '25P04': 'it was open for longer than transaction_timeout, so the server ended it',
   '40001': 'it collided with a concurrent transaction; run it again',

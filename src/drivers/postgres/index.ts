@@ -14,4 +14,12 @@ export { type Answer, type Operation, PostgresOperations } from './operations.js
 export { OwnLines } from './own-lines.js';
 export { validateUrl } from './pg-package.js';
 export { PostgresPoolHandle } from './pool.js';
-export { type Ask, ask, markCursor, runTransaction, type TransactionSteps } from './session.js';
+export {
+  type Ask,
+  ask,
+  assertBegunNow,
+  markCursor,
+  markSetting,
+  runTransaction,
+  type TransactionSteps,
+} from './session.js';

@@ -1,6 +1,7 @@
 import {
   OutcomeUnknownError,
   StoreMisconfiguredError,
+  StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -9,11 +10,14 @@ import type { PostgresClient, PostgresQueryable, PostgresResult } from './client
 import {
   classifyPostgresError,
   endedByWork,
+  failedTransaction,
   isReadOnlyError,
+  leftOpen,
   mentions,
   noSuchCursor,
   type PostgresPhase,
   sqlStateOf,
+  wasOpen,
 } from './errors.js';
 
 /** How one of our own statements is asked. */
@@ -79,8 +83,12 @@ export class PostgresSession<Client extends PostgresClient> {
 export interface TransactionSteps {
   /** Its first statement, e.g. `BEGIN`. May be several, divided by semicolons. */
   readonly begin: string;
-  /** `begin` opens the cursor {@link markCursor} itself, as a procedure does at less cost. Default: that is done after it. */
-  readonly isMarked?: boolean;
+  /**
+   * Travels with `begin`, and does all of what {@link markText} does, as a procedure can at less cost. Default: that text.
+   *
+   * @param nonce a value for {@link markSetting}: hexadecimal digits.
+   */
+  readonly mark?: (nonce: string) => string;
   /** For our own statements; the work's are not timed by us. */
   readonly ask: Omit<Ask, 'phase'>;
 }
@@ -91,36 +99,83 @@ export interface TransactionSteps {
  * its end this is the cheapest to ask for: no planner takes part.
  */
 export const markCursor = 'tenure_transaction';
-const openMark = `DECLARE ${markCursor} CURSOR FOR VALUES (1)`;
+
+/**
+ * A setting of the session with a value that no other transaction gives it. A rollback takes it back, and whatever commits
+ * leaves it there: so it tells whether anything was committed where the cursor cannot be asked for any more, in a
+ * transaction that has failed.
+ */
+export const markSetting = 'tenure.transaction';
+
+/** Fails unless the transaction began with the message in which this comes. For PL/pgSQL. */
+export const assertBegunNow = `IF transaction_timestamp() <> statement_timestamp() THEN
+    RAISE EXCEPTION 'tenure: this connection was inside a transaction already' USING ERRCODE = '${wasOpen}';
+  END IF;`;
+
+const markText = (nonce: string) =>
+  `DO $$ BEGIN ${assertBegunNow} END $$; SET ${markSetting} = '${nonce}'; DECLARE ${markCursor} CURSOR FOR VALUES (1)`;
+
 /**
  * The last message of a transaction. `CLOSE` fails where the cursor is gone, and in a transaction that has failed, where
  * `COMMIT` would answer as if all were well, and roll back; what fails takes the rest of its message with it.
  */
 const commitText = `CLOSE ${markCursor}; COMMIT`;
+const giveUpText = `CLOSE ${markCursor}; ROLLBACK`;
+
+/** The SQLSTATE by which we learn that what is rolled back is not what was begun. */
+const hasCommitted = 'TN014';
 
 /**
- * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever
- * becomes of the rollback. Ends the session.
+ * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever becomes of
+ * the rollback, unless the transaction turns out to have been ended by it. Ends the session.
+ *
+ * @throws {OutcomeUnknownError} if the work ended the transaction itself, whether or not it threw afterwards.
+ * @throws {StoreRefusedError} if the client was inside a transaction already. That one is rolled back.
  */
 export async function runTransaction<Client extends PostgresClient, Result>(
   session: PostgresSession<Client>,
   steps: TransactionSteps,
   body: (client: Client) => Promise<Result>,
 ): Promise<Result> {
-  const { client } = session;
+  const nonce = steps.ask.runtime.randomHex(8);
+  let isAtWork = false;
   let isClean = false;
   try {
-    const begin = steps.isMarked === true ? steps.begin : `${steps.begin}; ${openMark}`;
-    await ask(client, { ...steps.ask, phase: 'transaction' }, begin);
-    const result = await body(client);
+    await begin(session, steps, nonce);
+    isAtWork = true;
+    const result = await body(session.client);
+    isAtWork = false;
     await commit(session, steps.ask);
     isClean = true;
     return result;
   } catch (error) {
-    isClean = !meansLoss(error) && (await rollback(session, steps.ask));
+    if (meansLoss(error)) throw error;
+    // A commit that the server refuses for another reason has ended the transaction that was begun.
+    const mayBeAnother = isAtWork || isRefusedWith(failedTransaction, error);
+    const end = mayBeAnother
+      ? await giveUp(session, steps.ask, nonce)
+      : await rollback(session, steps.ask);
+    if (end === 'endedByWork') throw endedByWork(steps.ask.what, error);
+    isClean = end === 'rolledBack' && !isRefusedWith(wasOpen, error);
     throw isClean ? await explained(session, steps.ask, error) : error;
   } finally {
     session.end(isClean);
+  }
+}
+
+async function begin<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  { begin: text, mark = markText, ask: own }: TransactionSteps,
+  nonce: string,
+): Promise<void> {
+  try {
+    const asked = session.client.query(`${text}; ${mark(nonce)}`);
+    await withDeadline(own.runtime, own.timeoutMs, asked);
+  } catch (error) {
+    const state = sqlStateOf(error);
+    // The first statement of a transaction cannot be in one that has failed.
+    if (state === wasOpen || state === failedTransaction) throw leftOpen(own.what, error);
+    throw classifyPostgresError(error, 'transaction', own.what);
   }
 }
 
@@ -145,18 +200,52 @@ function meansLoss(error: unknown): boolean {
   return error instanceof UnreachableError || error instanceof OutcomeUnknownError;
 }
 
-/** Whether the session is fit for another transaction. */
+function isRefusedWith(state: string, error: unknown): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === state;
+}
+
+/** How a transaction ended that is not to be committed; `unknown`: the session is not fit for another one. */
+type End = 'rolledBack' | 'endedByWork' | 'unknown';
+
+/** Rolls back, and finds out whether it is the transaction which was begun that is rolled back. */
+async function giveUp<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: Omit<Ask, 'phase'>,
+  nonce: string,
+): Promise<End> {
+  if (session.loss !== undefined) return 'unknown';
+  const { client } = session;
+  try {
+    await withDeadline(own.runtime, own.timeoutMs, client.query(giveUpText));
+    return 'rolledBack';
+  } catch (error) {
+    const state = sqlStateOf(error);
+    if (state === noSuchCursor) return 'endedByWork';
+    if (state !== failedTransaction) return 'unknown';
+  }
+  return await rollback(session, own, nonce);
+}
+
+/**
+ * @param nonce asks whether something of the transaction was committed before. In one message: behind a pooler the next one
+ * may reach another session.
+ */
 async function rollback<Client extends PostgresClient>(
   session: PostgresSession<Client>,
   own: Omit<Ask, 'phase'>,
-): Promise<boolean> {
-  if (session.loss !== undefined) return false;
+  nonce?: string,
+): Promise<End> {
+  if (session.loss !== undefined) return 'unknown';
+  const look = `DO $$ BEGIN IF current_setting('${markSetting}', true) = '${nonce}' THEN
+    RAISE EXCEPTION 'tenure: the work has committed' USING ERRCODE = '${hasCommitted}';
+  END IF; END $$`;
+  const text = nonce === undefined ? 'ROLLBACK' : `ROLLBACK; ${look}`;
   try {
-    await ask(session.client, { ...own, phase: 'transaction' }, 'ROLLBACK');
-    return true;
-  } catch {
-    // The caller's error matters more.
-    return false;
+    await withDeadline(own.runtime, own.timeoutMs, session.client.query(text));
+    return 'rolledBack';
+  } catch (error) {
+    // Else the caller's error matters more.
+    return sqlStateOf(error) === hasCommitted ? 'endedByWork' : 'unknown';
   }
 }
 

@@ -161,8 +161,8 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
       const begin = this.#namesIsolation ? beginCommitted : 'BEGIN';
       try {
         return await this.#transact(what, hosted, {
-          begin: `${begin}; ${passing}`,
-          isMarked: true,
+          begin,
+          mark: passing,
         });
       } catch (error) {
         if (hasBegun || !this.#mayBeAdmitted(error)) throw error;
@@ -252,7 +252,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   async #transact<Result>(
     what: string,
     body: (client: Client) => Promise<Result>,
-    opening: Pick<TransactionSteps, 'begin' | 'isMarked'> = { begin: beginCommitted },
+    opening: Pick<TransactionSteps, 'begin' | 'mark'> = { begin: beginCommitted },
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;
     const steps = { ...opening, ask: { runtime, timeoutMs, what } };

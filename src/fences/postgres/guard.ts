@@ -78,11 +78,12 @@ export class TermGuard {
    * A statement to go with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs
    * no round trip. `undefined`: the lease is to be looked at first.
    */
-  atBegin({ name, term, holderDigest }: Candidate): string | undefined {
+  atBegin({ name, term, holderDigest }: Candidate): ((nonce: string) => string) | undefined {
     const { idleInTransactionTimeoutMs: idleLimitMs, leases } = this.#options;
     if (leases !== undefined) return undefined;
     const lockKey = this.#lockKeyOf(name);
-    return this.#statements.passAtBegin({ name, term, holderDigest, lockKey, idleLimitMs });
+    const literals = { name, term, holderDigest, lockKey, idleLimitMs };
+    return (nonce) => this.#statements.passAtBegin(literals, nonce);
   }
 
   /** A digest costs more than all else that is done here for a transaction, so the last ones are kept. */

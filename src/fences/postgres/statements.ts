@@ -1,5 +1,11 @@
 import { highestTerm } from '../../coordinators/index.js';
-import { markCursor, quoteLiteral, quoteSchema } from '../../drivers/postgres/index.js';
+import {
+  assertBegunNow,
+  markCursor,
+  markSetting,
+  quoteLiteral,
+  quoteSchema,
+} from '../../drivers/postgres/index.js';
 
 /**
  * The SQL that creates what the fence needs: two tables in a schema of their own. Run it in one transaction, with a
@@ -41,7 +47,8 @@ export const otherIsolation = 'TN012';
  * A transaction of the fence's own begins with it, so that a token that is installed already costs no round trip, and no
  * planner: it is called as a whole, and its own statements keep their plans.
  *
- * In: name, term, digest, lock key, idle limit in ms. Fails, as above, unless the token passes.
+ * In: name, term, digest, lock key, idle limit in ms, a value for `markSetting`. Fails, as above, unless the token passes,
+ * and, as a connection that was left open, unless the transaction began with the message of the call.
  * Keeps true: whoever installs another takes the advisory lock alone first. So what is read after it is taken shared stays
  * until the transaction ends, and no row is locked: many that share a row's lock write down who they are, each time, and
  * wait for each other over that. Each statement of a procedure sees what was committed before it, if the transaction is
@@ -54,12 +61,13 @@ export const otherIsolation = 'TN012';
  */
 function passProcedure(quotedSchema: string): string {
   return `CREATE OR REPLACE PROCEDURE ${quotedSchema}.fence_pass(
-  asked text, of_term bigint, of_digest text, lock_key bigint, idle_limit_ms integer
+  asked text, of_term bigint, of_digest text, lock_key bigint, idle_limit_ms integer, nonce text
 ) LANGUAGE plpgsql AS $$
 DECLARE
   mark refcursor := '${markCursor}';
   setting text := current_setting('idle_in_transaction_session_timeout');
 BEGIN
+  ${assertBegunNow}
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'tenure: this transaction may see what is older than its lock' USING ERRCODE = '${otherIsolation}';
   END IF;
@@ -78,6 +86,7 @@ BEGIN
   IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
     setting := set_config('synchronous_commit', 'on', true);
   END IF;
+  setting := set_config('${markSetting}', nonce, false);
 END $$;
 `;
 }
@@ -132,8 +141,11 @@ WHERE f.name = $1 AND CASE WHEN f.term = $2::bigint AND f.holder_digest = $3::te
 FOR SHARE OF f`,
 
     /** The same for a transaction of the fence's own, to be sent with its `BEGIN`: such a message has no parameters. */
-    passAtBegin: ({ name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals) =>
-      `CALL ${quotedSchema}.fence_pass(${quoteLiteral(name)}, ${term}, ${quoteLiteral(holderDigest)}, ${lockKey}, ${idleLimitMs})`,
+    passAtBegin: (
+      { name, term, holderDigest, lockKey, idleLimitMs }: PassLiterals,
+      nonce: string,
+    ) =>
+      `CALL ${quotedSchema}.fence_pass(${quoteLiteral(name)}, ${term}, ${quoteLiteral(holderDigest)}, ${lockKey}, ${idleLimitMs}, '${nonce}')`,
 
     /**
      * Installs a token unless a higher term, or an equal one of another holder, is there.
@@ -191,7 +203,7 @@ SELECT count(*)::int AS count FROM gone`,
 
     /** Out: whether both tables are there, with all of their columns, and the procedure. */
     isMigrated: `SELECT to_regclass('${fences}') IS NOT NULL
-AND to_regprocedure('${quotedSchema}.fence_pass(text, bigint, text, bigint, integer)') IS NOT NULL AND EXISTS (
+AND to_regprocedure('${quotedSchema}.fence_pass(text, bigint, text, bigint, integer, text)') IS NOT NULL AND EXISTS (
   SELECT FROM pg_catalog.pg_attribute
   WHERE attrelid = to_regclass('${effects}') AND attname = 'id' AND NOT attisdropped) AS migrated`,
   };
