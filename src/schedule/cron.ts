@@ -1,67 +1,63 @@
 import { Cron } from 'croner';
 import { OptionError } from '../errors/index.js';
-
-/** No search goes through more times than this that do not count: what comes after is taken for never. */
-const mostSkipped = 10_000;
-/** No clock is set forward or back by more than this at once. */
-const longestShiftMs = 3 * 60 * 60 * 1000;
+import { longestShiftMs, ZoneClock } from './zone-clock.js';
 
 /**
  * The due times of a cron expression in a time zone, as Unix times in milliseconds.
  *
  * Five fields (minute, hour, day, month, weekday), or six with seconds first, or a nickname such as `@daily`. They are
- * evaluated by the package `croner`. A local time that daylight saving leaves out is due when the gap ends; one that the
- * clock shows twice is due once, the first time, unless the hour field is a wildcard (`*` or a step of it): then every hour counts, and
- * so do both of these.
+ * evaluated by the package `croner`. Local times that daylight saving leaves out are due when the gap ends, all of them once,
+ * unless the hour field is `*`: the hours that there are count then. One that the clock shows twice is due once, the first time,
+ * unless the hour field is `*` or a step of it: then every hour counts, and so do both of these.
  */
 export class CronTimes {
   readonly expression: string;
   readonly timeZone: string;
-  readonly #cron: Cron;
-  readonly #everyHour: boolean;
-  readonly #local: Intl.DateTimeFormat;
+  /** Knows nothing of the zone: what it takes for UTC is what a clock on the wall shows. */
+  readonly #wall: Cron;
+  readonly #hours: Hours;
+  readonly #zone: ZoneClock;
 
   /** @throws {OptionError} for an expression or a time zone that is none, or that is never due. */
   constructor(expression: string, timeZone: string) {
     this.expression = expression;
     this.timeZone = timeZone;
-    this.#local = formatOf(timeZone);
-    this.#cron = parse(expression, timeZone);
-    this.#everyHour = isEveryHour(expression);
+    this.#zone = new ZoneClock(timeZone);
+    this.#wall = parse(expression);
+    this.#hours = hoursOf(expression);
   }
 
   /** The first due time after `afterMs`; `undefined` if there is none any more. Always later than `afterMs`. */
   nextAfter(afterMs: number): number | undefined {
-    let fromMs = afterMs;
-    for (let skipped = 0; skipped <= mostSkipped; skipped++) {
-      const atMs = this.#cron.nextRun(new Date(fromMs))?.getTime();
-      if (atMs === undefined) return undefined;
-      if (atMs > afterMs && (this.#everyHour || !this.#isRepeated(atMs))) return atMs;
-      // Whatever the evaluator answers, the search goes forward.
-      fromMs = Math.max(atMs, fromMs + 1000);
+    const foundMs = this.#firstAfter(afterMs);
+    return this.#hours === 'some' ? foundMs : this.#orRepeated(afterMs, foundMs);
+  }
+
+  /** As if no time were shown twice, but for where that began before `afterMs` and counts. */
+  #firstAfter(afterMs: number): number | undefined {
+    let wallMs = this.#wallAfter(afterMs + this.#zone.offsetMs(afterMs));
+    while (wallMs !== undefined) {
+      const { atMs, againMs, isLeftOut, untilWallMs } = this.#zone.whenShown(wallMs);
+      const isDue = !(isLeftOut && this.#hours === 'all');
+      if (isDue && atMs > afterMs) return atMs;
+      if (againMs !== undefined && againMs > afterMs && this.#hours !== 'some') return againMs;
+      // What is left out or shown twice is passed over as a whole.
+      wallMs = this.#wallAfter(untilWallMs === undefined ? wallMs : untilWallMs - 1);
     }
     return undefined;
   }
 
-  /** Whether the clocks on the wall have shown this time before, an hour or so earlier. */
-  #isRepeated(atMs: number): boolean {
-    const shiftMs = this.#offsetMs(atMs - longestShiftMs) - this.#offsetMs(atMs);
-    return shiftMs > 0 && this.#offsetMs(atMs - shiftMs) === this.#offsetMs(atMs) + shiftMs;
+  /** The clock may be set back before that, and show times again that lie behind. */
+  #orRepeated(afterMs: number, foundMs: number | undefined): number | undefined {
+    const back = this.#zone.changeBetween(afterMs, afterMs + longestShiftMs);
+    if (back === undefined || back.beforeMs <= back.afterMs) return foundMs;
+    const wallMs = this.#wallAfter(back.atMs + back.afterMs - 1);
+    if (wallMs === undefined || wallMs >= back.atMs + back.beforeMs) return foundMs;
+    return Math.min(foundMs ?? Number.POSITIVE_INFINITY, wallMs - back.afterMs);
   }
 
-  /** By how much local time is ahead of UTC. */
-  #offsetMs(atMs: number): number {
-    const parts = this.#local.formatToParts(atMs);
-    const part = (type: string) => Number(parts.find((one) => one.type === type)?.value);
-    const local = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    );
-    return local - Math.floor(atMs / 1000) * 1000;
+  #wallAfter(wallMs: number): number | undefined {
+    return this.#wall.nextRun(new Date(wallMs))?.getTime();
   }
 }
 
@@ -74,25 +70,7 @@ export function timesOf(expression: string, timeZone: string): CronTimes | undef
   }
 }
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-  } catch {
-    const remedy = 'use the name of an IANA time zone, such as Europe/Berlin or UTC';
-    throw new OptionError('timeZone', timeZone, 'is not a time zone', remedy);
-  }
-}
-
-function parse(expression: string, timezone: string): Cron {
+function parse(expression: string): Cron {
   const remedy = 'use five fields (minute hour day month weekday), or six with seconds first';
   if (typeof expression !== 'string')
     throw new OptionError('cron', expression, 'is not a text', remedy);
@@ -103,7 +81,7 @@ function parse(expression: string, timezone: string): Cron {
   }
   let cron: Cron;
   try {
-    cron = new Cron(expression, { timezone, paused: true });
+    cron = new Cron(expression, { timezone: 'UTC', paused: true });
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^Cron\w+: /, '') : String(error);
     throw new OptionError('cron', expression, `is not a cron expression (${why})`, remedy);
@@ -115,9 +93,13 @@ function parse(expression: string, timezone: string): Cron {
   return cron;
 }
 
-function isEveryHour(expression: string): boolean {
+/** Which hours an expression names: all there are, every so many, or some by their numbers. */
+type Hours = 'all' | 'stepped' | 'some';
+
+function hoursOf(expression: string): Hours {
   const fields = expression.trim().split(/\s+/);
-  if (fields.length < 5) return expression.trim() === '@hourly';
-  const hour = fields.length === 5 ? fields[1] : fields[2];
-  return hour?.startsWith('*') ?? false;
+  if (fields.length < 5) return expression.trim() === '@hourly' ? 'all' : 'some';
+  const hour = (fields.length === 5 ? fields[1] : fields[2]) ?? '';
+  if (/^[*?](?:\/1)?$/.test(hour)) return 'all';
+  return /^[*?]/.test(hour) ? 'stepped' : 'some';
 }

@@ -15,6 +15,76 @@ function ticks(cron: string, timeZone: string, after: string, count: number): st
   return found;
 }
 
+const minuteMs = 60_000;
+
+/** Clocks are set at these times: forward by one hour, half of one and two, at midnight and into it; and back. */
+const changes: [zone: string, at: string][] = [
+  ['Europe/Berlin', '2026-03-29T01:00Z'],
+  ['Europe/Berlin', '2026-10-25T01:00Z'],
+  ['America/New_York', '2026-11-01T06:00Z'],
+  ['Australia/Lord_Howe', '2026-10-03T15:30Z'],
+  ['Australia/Lord_Howe', '2026-04-04T15:00Z'],
+  ['Antarctica/Troll', '2026-03-29T01:00Z'],
+  ['Antarctica/Troll', '2026-10-25T01:00Z'],
+  ['America/Nuuk', '2026-03-29T01:00Z'],
+  ['America/Nuuk', '2026-10-25T01:00Z'],
+  ['Africa/Cairo', '2026-04-23T22:00Z'],
+  ['Africa/Cairo', '2026-10-29T21:00Z'],
+];
+
+const walls = new Map<string, (atMs: number) => number>();
+
+/** What a clock on the wall shows, as if it were UTC. */
+function wallOf(zone: string): (atMs: number) => number {
+  const known = walls.get(zone);
+  if (known !== undefined) return known;
+  const clock = new Intl.DateTimeFormat('sv-SE', {
+    ...{ timeZone: zone, dateStyle: 'short', timeStyle: 'short' },
+  });
+  const shown = new Map<number, number>();
+  const wall = (atMs: number) => {
+    const seenMs = shown.get(atMs) ?? Date.parse(`${clock.format(atMs).replace(' ', 'T')}Z`);
+    shown.set(atMs, seenMs);
+    return seenMs;
+  };
+  walls.set(zone, wall);
+  return wall;
+}
+
+/** The due times after `fromMs` and up to `toMs`, found by looking at the clock on the wall at each minute. */
+function walked(cron: string, zone: string, fromMs: number, toMs: number): number[] {
+  const [minutes = '', hours = '', , , weekdays = ''] = cron.split(' ');
+  const wall = wallOf(zone);
+  const matches = (wallMs: number) => {
+    const shown = new Date(wallMs);
+    return (
+      isNamed(minutes, shown.getUTCMinutes()) &&
+      isNamed(hours, shown.getUTCHours()) &&
+      isNamed(weekdays, shown.getUTCDay())
+    );
+  };
+  const due: number[] = [];
+  let latestMs = wall(fromMs - 5 * 60 * minuteMs);
+  for (let atMs = fromMs - 5 * 60 * minuteMs + minuteMs; atMs <= toMs; atMs += minuteMs) {
+    const shownMs = wall(atMs);
+    let isDue = matches(shownMs) && (shownMs > latestMs || hours.startsWith('*'));
+    for (let leftOutMs = latestMs + minuteMs; leftOutMs < shownMs; leftOutMs += minuteMs)
+      isDue ||= hours !== '*' && matches(leftOutMs);
+    if (isDue && atMs > fromMs) due.push(atMs);
+    latestMs = Math.max(latestMs, shownMs);
+  }
+  return due;
+}
+
+/** Whether a field of `*`, a step of it, numbers or a range names this. */
+function isNamed(field: string, value: number): boolean {
+  return field.split(',').some((part) => {
+    const [range = '', step = '1'] = part.split('/');
+    const [first = '', last = first] = range.split('-');
+    return (range === '*' || (value >= +first && value <= +last)) && value % +step === 0;
+  });
+}
+
 describe('due times', () => {
   it('are those of the local time in their zone', () => {
     expect(ticks('0 9 * * 1-5', 'Asia/Tokyo', '2026-01-02T01:00:00Z', 2)).toEqual([
@@ -28,6 +98,66 @@ describe('due times', () => {
       '2026-03-29T01:00',
       '2026-03-30T00:30',
     ]);
+  });
+
+  it.each([
+    ['15 1,2 * * *', 'Europe/Berlin', '2026-03-29T00:15 2026-03-29T01:00 2026-03-29T23:15'],
+    ['0 2,3 * * *', 'Europe/Berlin', '2026-03-29T01:00 2026-03-30T00:00'],
+    ['*/10 2,4 * * *', 'Europe/Berlin', '2026-03-29T01:00 2026-03-29T02:00'],
+    ['30 */2 * * *', 'Europe/Berlin', '2026-03-28T23:30 2026-03-29T01:00 2026-03-29T02:30'],
+    ['15 0,1 * * *', 'Africa/Cairo', '2026-04-23T22:00 2026-04-23T22:15 2026-04-24T21:15'],
+    ['15 1,2 * * *', 'Africa/Casablanca', '2026-03-22T01:15 2026-03-22T02:00 2026-03-23T00:15'],
+    ['15,45 2 * * *', 'Australia/Lord_Howe', '2026-10-03T15:30 2026-10-03T15:45 2026-10-04T15:15'],
+    ['15 1,2 * * *', 'Antarctica/Troll', '2026-03-29T01:00 2026-03-29T23:15'],
+    ['15 1 * * *', 'Antarctica/Troll', '2026-03-29T01:00 2026-03-29T23:15'],
+    ['45 23 * * *', 'America/Nuuk', '2026-03-29T01:00 2026-03-30T00:45'],
+    ['59 23 * * 6', 'America/Nuuk', '2026-03-29T01:00 2026-04-05T00:59'],
+    ['0 0 30 12 *', 'Pacific/Apia', '2011-12-30T10:00 2012-12-29T10:00'],
+  ])('in any gap are due when it ends, once, whatever else is due: %s in %s', (cron, zone, due) => {
+    const [first = '', ...rest] = due.split(' ');
+    const after = new Date(Date.parse(`${first}Z`) - 1).toISOString();
+    expect(ticks(cron, zone, after, 1 + rest.length)).toEqual([first, ...rest]);
+  });
+
+  it.each([
+    ['*/30 * * * *', '2026-03-29T00:30 2026-03-29T01:00 2026-03-29T01:30'],
+    ['15 * * * *', '2026-03-29T00:15 2026-03-29T01:15 2026-03-29T02:15'],
+  ])('of every hour are those of the hours that there are: %s', (cron, due) => {
+    expect(ticks(cron, 'Europe/Berlin', '2026-03-29T00:10:00Z', 3)).toEqual(due.split(' '));
+  });
+
+  it('are those that somebody finds who walks through every minute and watches the clock', () => {
+    const minute = fc.constantFrom('0', '15', '7,45', '*/20', '*');
+    const hour = fc.constantFrom(
+      '*',
+      '*/2',
+      '*/12',
+      '0',
+      '1',
+      '2',
+      '23',
+      '0,1',
+      '1,2',
+      '0-3',
+      '22-23',
+    );
+    const day = fc.constantFrom('*', '*', '0', '6');
+    fc.assert(
+      fc.property(fc.constantFrom(...changes), minute, hour, day, ([zone, at], ...fields) => {
+        const [m, h, weekday] = fields;
+        const cron = `${m} ${h} * * ${weekday}`;
+        const fromMs = Date.parse(at) - 5 * 60 * minuteMs;
+        const toMs = fromMs + 10 * 60 * minuteMs;
+        const found: number[] = [];
+        const times = new CronTimes(cron, zone);
+        for (let atMs = times.nextAfter(fromMs); atMs !== undefined && atMs <= toMs; ) {
+          found.push(atMs);
+          atMs = times.nextAfter(atMs);
+        }
+        expect(found, `${cron} in ${zone}`).toEqual(walked(cron, zone, fromMs, toMs));
+      }),
+      { numRuns: 60 },
+    );
   });
 
   it('that the clock shows twice are due the first time alone', () => {
