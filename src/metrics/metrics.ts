@@ -1,6 +1,6 @@
 import { Elections } from '../elections/index.js';
-import { requireKnown } from '../errors/checks.js';
-import { OptionError } from '../errors/index.js';
+import { requireKnown, requireWhole } from '../errors/checks.js';
+import { ClosedError, OptionError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Leases } from '../leases/index.js';
 import { Once } from '../once/index.js';
@@ -61,6 +61,7 @@ export class Metrics {
   readonly #observed = new Map<object, { count: number; readonly stop: Unsubscribe }>();
   readonly #ownWatches: readonly Unsubscribe[];
   #collecting: Promise<void> | undefined;
+  #isClosed = false;
 
   /** Watches the event loop and the fences of this process from now on. @throws {OptionError} */
   constructor(options: MetricsOptions = {}) {
@@ -92,8 +93,9 @@ export class Metrics {
     this.#ownWatches = [observeLoop(this.#site, this.#runtime), observeFences(this.#site)];
   }
 
-  /** @throws {OptionError} for what cannot be observed, or a topic without a name. */
+  /** @throws {OptionError} for what cannot be observed, or a topic without a name. {@link ClosedError} after `close`. */
   observe(source: Observable, options: ObserveOptions = {}): Unsubscribe {
+    if (this.#isClosed) throw new ClosedError('Metrics');
     const { name } = requireKnown('options', options, { name: true });
     return this.#observe(source, name);
   }
@@ -108,6 +110,7 @@ export class Metrics {
 
   /** Ends every observation. */
   close(): void {
+    this.#isClosed = true;
     for (const { stop } of this.#observed.values()) stop();
     this.#observed.clear();
     for (const stop of this.#ownWatches) stop();
@@ -156,10 +159,4 @@ function requireTopicName(name: string | undefined): string {
   if (name !== undefined) return name;
   const remedy = 'pass { name }: the group that handles the topic';
   throw new OptionError('name', name, 'is missing for a topic', remedy);
-}
-
-function requireWhole(option: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return;
-  const remedy = `use a whole number from ${least} to ${most}`;
-  throw new OptionError(option, value, 'is out of range', remedy);
 }

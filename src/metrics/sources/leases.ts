@@ -34,7 +34,7 @@ export function observeLeases(site: Site, leases: Leases): Unsubscribe {
     }),
     events.on('duplicate', () => instruments.duplicateIds.add({ store })),
     coordinator.onConnectionLost(() => instruments.connectionsLost.add({ store })),
-    observeNodes(site, coordinator),
+    observeNodes(site, coordinator, leases.runtime),
     site.onCollect({
       tell: () => {
         const { live } = leases;
