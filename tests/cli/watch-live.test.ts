@@ -212,6 +212,23 @@ describe('tenure watch on a terminal', () => {
     expect(time.pendingTimerCount).toBe(0);
   });
 
+  it('gives the terminal back whatever fails, also before the first look', async () => {
+    const { session } = createDesk();
+    const left: string[] = [];
+    const screen = {
+      size: { columns: 80, rows: 24 },
+      draw: () => {},
+      onResize: () => {
+        throw new RangeError('no terminal');
+      },
+      leave: () => void left.push('screen'),
+    };
+    session.coordinator.watch = () => () => void left.push('watch');
+    await expect(watchLive(session, 'chat', screen)).rejects.toThrow('no terminal');
+    expect(left.at(-1)).toBe('screen');
+    expect(left).toContain('watch');
+  });
+
   it('fails if the store does not answer at first, with the terminal given back', async () => {
     const { session, link } = createDesk();
     link.cut();

@@ -1,5 +1,6 @@
 import { endsInMs } from '../../../coordinators/remaining.js';
 import { isTransient, redactSecrets } from '../../../errors/index.js';
+import type { Unsubscribe } from '../../../events/index.js';
 import { Backoff } from '../../../time/index.js';
 import { Bell } from '../../bell.js';
 import { exitStatusOf } from '../../exit-status.js';
@@ -22,21 +23,24 @@ export async function watchLive(
   screen: Screen,
 ): Promise<number> {
   const { coordinator, runtime, signal, terminal, address, namespace } = session;
-  const bell = new Bell(runtime);
-  const groups = [...new Set([...groupsOf(target), ...shardGroupOf(target)])];
-  const stopWatching = groups.map((group) => coordinator.watch(group, bell.ring));
-  let board = emptyBoard({ address, namespace, target });
-  const draw = () =>
-    screen.draw(
-      frame(board, runtime.now(), screen.size, (format, text) => terminal.style(format, text)),
-    );
-  const stopResizing = screen.onResize(draw);
-  let drawing = runtime.setTimer(drawEveryMs, function again() {
-    draw();
-    drawing = runtime.setTimer(drawEveryMs, again);
-  });
-  const backoff = new Backoff(runtime, afterFailure);
+  // Whatever fails from here on: the screen is taken already, and has to be given back.
+  const ends: Unsubscribe[] = [() => screen.leave()];
   try {
+    const bell = new Bell(runtime);
+    for (const group of new Set([...groupsOf(target), ...shardGroupOf(target)]))
+      ends.push(coordinator.watch(group, bell.ring));
+    let board = emptyBoard({ address, namespace, target });
+    const draw = () =>
+      screen.draw(
+        frame(board, runtime.now(), screen.size, (format, text) => terminal.style(format, text)),
+      );
+    ends.push(screen.onResize(draw));
+    let drawing = runtime.setTimer(drawEveryMs, function again() {
+      draw();
+      drawing = runtime.setTimer(drawEveryMs, again);
+    });
+    ends.push(() => drawing.cancel());
+    const backoff = new Backoff(runtime, afterFailure);
     draw();
     while (!signal.aborted) {
       const next = await look(session, target, board);
@@ -49,10 +53,7 @@ export async function watchLive(
       await bell.wait(pauseMs, signal);
     }
   } finally {
-    drawing.cancel();
-    stopResizing();
-    for (const stop of stopWatching) stop();
-    screen.leave();
+    for (const end of ends.reverse()) end();
   }
   return exitStatusOf(signal.reason);
 }
