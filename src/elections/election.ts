@@ -242,6 +242,11 @@ export class Election {
   }
 
   /** @internal */
+  evidenceRefused(error: unknown): void {
+    this.#announcer.tell('evidenceFailed', { error });
+  }
+
+  /** @internal */
   async close(): Promise<void> {
     this.#reader.close();
     await this.#candidacy.close();

@@ -35,10 +35,14 @@ export class Elections implements AsyncDisposable {
     if (typeof evidence !== 'boolean')
       throw new OptionError('evidence', evidence, 'is neither true nor false', 'use one of them');
     // Before the elections hear of a loss: what somebody does then is not what was seen at the time.
-    this.#evidence = evidence
-      ? new EvidenceRecorder(leases, (name) => this.#elections.has(name))
-      : undefined;
     const of = (name: string) => this.#elections.get(name);
+    this.#evidence = evidence
+      ? new EvidenceRecorder(
+          leases,
+          (name) => of(name) !== undefined,
+          (name, error) => of(name)?.evidenceRefused(error),
+        )
+      : undefined;
     this.#subscriptions = [
       leases.events.on('lost', ({ lease, reason }) =>
         of(lease.name)?.leaseEnded('lost', lease, reason),

@@ -28,6 +28,11 @@ export interface ElectionEvents {
   termHealed: { readonly above: number; readonly term: number };
   /** Another live process is a candidate here under this process's id. Give each an id of its own. */
   duplicate: { readonly id: string };
+  /**
+   * What this process saw when it lost a term cannot be kept for `tenure diagnose`: the store denies it, or something foreign
+   * stands in its place. Once for each cause. Leading goes on.
+   */
+  evidenceFailed: { readonly error: unknown };
 }
 
 export const electionEventNames: Known<ElectionEvents> = {
@@ -40,4 +45,5 @@ export const electionEventNames: Known<ElectionEvents> = {
   campaignFailed: true,
   termHealed: true,
   duplicate: true,
+  evidenceFailed: true,
 };

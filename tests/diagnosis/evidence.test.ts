@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Coordinator } from '../../src/coordinators/index.js';
 import { addEvidence } from '../../src/elections/evidence/book.js';
 import {
   evidenceDocumentOf,
@@ -7,6 +8,7 @@ import {
   parseEvidenceDocument,
 } from '../../src/elections/evidence/document.js';
 import { systemCounters } from '../../src/elections/evidence/thread-counters.js';
+import { EvidenceWriter } from '../../src/elections/evidence/writer.js';
 import { errorKindOf } from '../../src/errors/error-kind.js';
 import {
   OutcomeUnknownError,
@@ -125,6 +127,70 @@ describe('who loses a term', () => {
     await a.close();
     await runtime.advance(100);
     expect(runtime.pendingTimerCount).toBe(0);
+  });
+
+  it('sends nothing more once its close has given up, and leaves no timer', async () => {
+    const { runtime } = fixture;
+    const requests: string[] = [];
+    let answer = () => {};
+    const writer = new EvidenceWriter({
+      runtime,
+      timeoutMs: 1_000,
+      coordinator: {
+        readDocument: () => {
+          requests.push('read');
+          return new Promise((resolve) => {
+            answer = () => resolve(undefined);
+          });
+        },
+        writeDocument: () => {
+          requests.push('write');
+          return Promise.resolve({ outcome: 'written', version: 1 });
+        },
+      } as Partial<Coordinator> as Coordinator,
+    });
+    writer.add(loss(1));
+    await runtime.advance(10);
+    await runtime.advanceUntil(writer.close());
+    expect(runtime.pendingTimerCount).toBe(0);
+    answer();
+    await runtime.advance(10_000);
+    expect(requests).toEqual(['read']);
+  });
+
+  it('tries again where others are always faster', async () => {
+    const { runtime, operator } = fixture;
+    let conflicts = 0;
+    const writer = new EvidenceWriter({
+      runtime,
+      timeoutMs: 1_000,
+      coordinator: {
+        readDocument: operator.readDocument.bind(operator),
+        writeDocument: async (...input: Parameters<Coordinator['writeDocument']>) => {
+          conflicts += 1;
+          if (conflicts <= 12) return { outcome: 'conflict', current: undefined };
+          return operator.writeDocument(...input);
+        },
+      } as Partial<Coordinator> as Coordinator,
+    });
+    writer.add(loss(1));
+    await runtime.advance(5_000);
+    expect(await kept()).toHaveLength(1);
+    await runtime.advanceUntil(writer.close());
+  });
+
+  it('says once that the store refuses to keep it, and leads on', async () => {
+    const { runtime } = fixture;
+    const document = evidenceDocumentOf(name);
+    await fixture.operator.writeDocument(document, 'something foreign', 0, call);
+    const { election } = fixture.process('a');
+    const told: unknown[] = [];
+    election.events.on('evidenceFailed', ({ error }) => told.push(error));
+    void election.lead(() => {
+      throw new RangeError('no');
+    });
+    await runtime.advance(30_000);
+    expect(told).toMatchObject([{ code: 'TENURE_RECORD_CORRUPT' }]);
   });
 
   it('is explained by what it kept', async () => {

@@ -28,6 +28,7 @@ describe('the page about elections', () => {
       'campaignFailed',
       'termHealed',
       'duplicate',
+      'evidenceFailed',
     ] satisfies (keyof tenure.ElectionEvents)[])
       expect(table).toContain(`\`${event} {`);
   });

@@ -1,4 +1,5 @@
 import type { CallOptions, Coordinator } from '../../coordinators/index.js';
+import { StoreRefusedError } from '../../errors/index.js';
 import {
   evidenceDocumentOf,
   formatEvidence,
@@ -28,16 +29,22 @@ export async function readEvidence(
   return parseEvidenceDocument(document, stored.text).filter((entry) => entry.name === name);
 }
 
-/** Adds to what is kept in one document, by compare-and-set. @throws as {@link readEvidence}. */
+/**
+ * Adds to what is kept in one document, by compare-and-set. Whoever gives it up aborts `signal`: nothing more is sent then.
+ *
+ * @throws as {@link readEvidence}. {@link StoreRefusedError} if others were faster, time and again.
+ */
 export async function addEvidence(
   coordinator: Documents,
   document: string,
   added: readonly Evidence[],
   nowMs: number,
   call: CallOptions,
+  signal?: AbortSignal,
 ): Promise<void> {
   let stored = await coordinator.readDocument(document, call);
   for (let conflicts = 0; conflicts < conflictLimit; conflicts++) {
+    if (signal?.aborted) return;
     const present = stored === undefined ? [] : parseEvidenceDocument(document, stored.text);
     const text = formatEvidence(mergeEvidence(present, added, nowMs));
     const expected = stored?.version ?? 0;
@@ -45,4 +52,6 @@ export async function addEvidence(
     if (result.outcome === 'written') return;
     stored = result.current;
   }
+  const words = `"${document}" was written by others ${conflictLimit} times in a row. Write it later.`;
+  throw new StoreRefusedError('CONFLICT', words);
 }

@@ -33,16 +33,30 @@ export class EvidenceRecorder {
   readonly #writer: EvidenceWriter;
   readonly #led = new Map<Lease, Led>();
   readonly #notedAt = new Map<string, Instant>();
+  /** What was told of, by name and cause. */
+  readonly #refusals = new Set<string>();
   readonly #ends: (() => void)[];
 
-  /** @param isOurs whether a name is one of an election that this is for. */
-  constructor(leases: Leases, isOurs: (name: string) => boolean) {
+  /**
+   * @param isOurs whether a name is one of an election that this is for.
+   * @param onRefused told that evidence of a name is not kept, once for each cause.
+   */
+  constructor(
+    leases: Leases,
+    isOurs: (name: string) => boolean,
+    onRefused: (name: string, error: unknown) => void,
+  ) {
     const { runtime, coordinator, timing, events } = leases;
     this.#leases = leases;
     const isReal = runtime === realRuntime;
     this.#vitals = new Vitals(runtime, isReal ? systemCounters : noCounters);
     const timeoutMs = Math.max(1_000, timing.attemptTimeoutMs);
-    this.#writer = new EvidenceWriter({ runtime, coordinator, timeoutMs });
+    this.#writer = new EvidenceWriter({
+      runtime,
+      coordinator,
+      timeoutMs,
+      onRefused: (name, error) => this.#refused(name, error, onRefused),
+    });
     this.#ends = [
       events.on('acquired', ({ lease }) => isOurs(lease.name) && this.#begin(lease)),
       events.on('renewal', ({ roundTripMs, error }) =>
@@ -82,6 +96,13 @@ export class EvidenceRecorder {
     for (const end of this.#ends) end();
     this.#vitals.stop();
     await this.#writer.close();
+  }
+
+  #refused(name: string, error: unknown, tell: (name: string, error: unknown) => void): void {
+    const key = JSON.stringify([name, nameOf(error)]);
+    if (this.#refusals.has(key)) return;
+    if (this.#refusals.size < mostNotes) this.#refusals.add(key);
+    tell(name, error);
   }
 
   #begin(lease: Lease): void {

@@ -11,6 +11,8 @@ export interface EvidenceWriterOptions {
   readonly coordinator: Coordinator;
   /** One request may take this long. */
   readonly timeoutMs: number;
+  /** Told what is refused for good, and so dropped: about which name, and why. */
+  readonly onRefused?: (name: string, error: unknown) => void;
 }
 
 /** What waits to be written while the store cannot be reached; the oldest are given up. */
@@ -18,12 +20,14 @@ const mostWaiting = 50;
 const afterFailure = { firstMs: 500, limitMs: 30_000 };
 
 /**
- * Writes evidence in the background, one document after the other, and again as long as the store does not answer. What
- * cannot be written is dropped: nobody waits for it, and no error of it reaches anybody.
+ * Writes evidence in the background, one document after the other, and again as long as the store does not answer. Nobody
+ * waits for it. What is refused for good is dropped, and told.
  */
 export class EvidenceWriter {
   readonly #options: EvidenceWriterOptions;
   readonly #closing = new AbortController();
+  /** After it nothing more is sent. */
+  readonly #givenUp = new AbortController();
   #waiting: Evidence[] = [];
   #writing: Promise<void> | undefined;
 
@@ -44,6 +48,7 @@ export class EvidenceWriter {
     if (this.#writing === undefined) return;
     const { runtime, timeoutMs } = this.#options;
     await withDeadline(runtime, timeoutMs, 'writing evidence', this.#writing).catch(() => {});
+    this.#givenUp.abort();
   }
 
   #begin(): void {
@@ -59,7 +64,7 @@ export class EvidenceWriter {
     const { signal } = this.#closing;
     // What happens in one moment is written together.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#givenUp.signal.aborted) {
       const wasClosing = signal.aborted;
       if (await this.#writeOne()) backoff.reset();
       else if (wasClosing) return;
@@ -74,12 +79,16 @@ export class EvidenceWriter {
     if (first === undefined) return true;
     const document = evidenceDocumentOf(first.name);
     const together = this.#waiting.filter(({ name }) => evidenceDocumentOf(name) === document);
+    const { signal } = this.#givenUp;
     try {
       const { wallMs } = runtime.now();
-      const call = addEvidence(coordinator, document, together, wallMs, { timeoutMs });
-      await withDeadline(runtime, timeoutMs * 3, 'writing evidence', call);
+      const call = { timeoutMs };
+      const adding = addEvidence(coordinator, document, together, wallMs, call, signal);
+      await withDeadline(runtime, timeoutMs * 3, 'writing evidence', orAborted(adding, signal));
     } catch (error) {
       if (isTransient(error)) return false;
+      for (const name of new Set(together.map((entry) => entry.name)))
+        this.#options.onRefused?.(name, error);
     }
     this.#waiting = this.#waiting.filter((entry) => !together.includes(entry));
     return true;
@@ -98,4 +107,12 @@ export class EvidenceWriter {
       const stopListening = onAbort(this.#closing.signal, done);
     });
   }
+}
+
+/** Its outcome, or none as soon as it is given up: then no timer is left of it. */
+function orAborted(adding: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stopListening = onAbort(signal, resolve);
+    adding.then(resolve, reject).finally(stopListening);
+  });
 }

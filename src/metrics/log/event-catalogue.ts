@@ -72,6 +72,10 @@ export const eventCatalogue = {
     'id',
   ]),
   'election.term-healed': one('warn', 'the store had forgotten a term', ['name', 'above', 'term']),
+  'election.evidence-failed': one('warn', 'what was seen of a loss cannot be kept', [
+    'name',
+    'error',
+  ]),
 
   'fence.refused': one('warn', 'a fence refused an owner whose term is over', [
     'resource',

@@ -56,6 +56,9 @@ export function logElections(log: EventLog, elections: Elections): Unsubscribe {
       events.on('termHealed', ({ above, term }) =>
         log.write('election.term-healed', { name, above, term }),
       ),
+      events.on('evidenceFailed', ({ error }) =>
+        log.write('election.evidence-failed', { name, error: loggedError(error) }),
+      ),
     );
   });
   return () => {
