@@ -99,7 +99,15 @@ function unknownOutcome(what: string, cause: Error): OutcomeUnknownError {
   );
 }
 
-/** The commit found that the transaction it was to end is over. Neither a success nor a clean failure. */
+/** A connection came from its pool inside a transaction of somebody else's, who never ended it. */
+export function leftOpen(what: string): StoreRefusedError {
+  return new StoreRefusedError(
+    'LEFT_OPEN',
+    `${what} was refused, nothing was written: the connection that the pool gave was inside a transaction already, which whoever released it had neither committed nor rolled back. That one is rolled back now, and its connection closed. End each transaction before connection.release(), and run this again.`,
+  );
+}
+
+/** The commit, or the rollback, found that the transaction it was to end is over. Neither a success nor a clean failure. */
 export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
   return new OutcomeUnknownError(
     `${what} has an unknown outcome: the work ended the transaction itself, or a deadlock ended it and the work did not pass that error on. If it was by COMMIT, or by a statement that commits (such as CREATE TABLE), what it had written until then is committed; what it wrote afterwards is rolled back. Leave COMMIT and ROLLBACK to the fence.`,
@@ -113,7 +121,27 @@ export const noSavepoint = 1305;
 export const duplicateEntry = 1062;
 /** Two transactions waited for each other, and this one was rolled back. */
 const deadlock = 1213;
-/** The same, as `StoreRefusedError.storeCode` has it. */
+/**
+ * After these the server may have rolled the whole transaction back: a lock was not had in time (as `innodb_rollback_on_timeout`
+ * says), there is no room for more locks, a row has changed since the snapshot.
+ */
+const rollingBack: readonly unknown[] = [
+  'ER_LOCK_DEADLOCK',
+  'ER_LOCK_WAIT_TIMEOUT',
+  'ER_LOCK_TABLE_FULL',
+  'ER_CHECKREAD',
+];
+
+/** Whether this, or what caused it, is an error after which the transaction may be over by the server's doing. */
+export function mayHaveRolledBack(error: unknown): boolean {
+  for (let one = error, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
+    const { code, storeCode } = one as { code?: unknown; storeCode?: unknown };
+    if (rollingBack.includes(code) || rollingBack.includes(storeCode)) return true;
+  }
+  return false;
+}
+
+/** The deadlock, as `StoreRefusedError.storeCode` has it. */
 export const deadlockCode = 'ER_LOCK_DEADLOCK';
 /** A transaction that only reads was asked to write. */
 export const readOnlyTransaction = 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION';

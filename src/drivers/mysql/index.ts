@@ -12,8 +12,10 @@ export { MysqlPoolHandle } from './pool.js';
 export {
   type Ask,
   ask,
+  askOutside,
   askPlainly,
   autocommits,
   inTransaction,
+  rollBackEarly,
   runTransaction,
 } from './session.js';

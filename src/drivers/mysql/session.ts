@@ -6,7 +6,9 @@ import {
   classifyMysqlError,
   endedByWork,
   errnoOf,
+  leftOpen,
   type MysqlPhase,
+  mayHaveRolledBack,
   noSavepoint,
 } from './errors.js';
 
@@ -120,11 +122,52 @@ export interface TransactionSteps {
   readonly ask: Omit<Ask, 'phase'>;
 }
 
+/** The savepoint of a transaction that was begun here and has not ended. */
+interface Mark {
+  readonly name: string;
+  /** Somebody of ours rolled the transaction back, when it was the one that was begun. */
+  isRolledBack: boolean;
+}
+
+const marks = new WeakMap<MysqlQueryable, Mark>();
+
 /**
- * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever
- * becomes of the rollback. Ends the session, with its settings as they were.
+ * Rolls back a transaction that {@link runTransaction} began, while its work goes on. What comes `next` stands right behind it
+ * in the connection's queue.
+ */
+export async function rollBackEarly(
+  target: MysqlQueryable,
+  own: Pick<Ask, 'runtime' | 'timeoutMs'>,
+  next: string,
+): Promise<void> {
+  const mark = marks.get(target);
+  const released = mark === undefined ? undefined : release(target, own, mark);
+  await Promise.all(['ROLLBACK', next].map((text) => askPlainly(target, own, text)));
+  if (mark !== undefined && (await released) === 'ours') mark.isRolledBack = true;
+}
+
+/** Lets go of the savepoint, and tells by that whether the transaction is still the one that was begun. */
+async function release(
+  target: MysqlQueryable,
+  own: Pick<Ask, 'runtime' | 'timeoutMs'>,
+  { name }: Mark,
+): Promise<'ours' | 'ended' | 'unknown'> {
+  try {
+    await askPlainly(target, own, `RELEASE SAVEPOINT ${name}`);
+    return 'ours';
+  } catch (error) {
+    return errnoOf(error) === noSavepoint ? 'ended' : 'unknown';
+  }
+}
+
+/**
+ * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever becomes of
+ * the rollback, unless the transaction turns out to have been ended by it. Ends the session, with its settings as they were.
  *
  * A savepoint with a name that nobody knows marks the transaction: it is gone once the work, or a deadlock, ended it.
+ *
+ * @throws {OutcomeUnknownError} if the work ended the transaction itself, whether or not it threw afterwards.
+ * @throws {StoreRefusedError} if the connection was inside a transaction already. That one is rolled back.
  */
 export async function runTransaction<Connection extends MysqlConnection, Result>(
   session: MysqlSession<Connection>,
@@ -132,22 +175,80 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
   body: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   const { connection } = session;
-  const mark = `tenure_${steps.ask.runtime.randomHex(8)}`;
-  const begin: Ask = { ...steps.ask, phase: 'transaction' };
+  const { ask: own } = steps;
+  const mark: Mark = { name: `tenure_${own.runtime.randomHex(8)}`, isRolledBack: false };
+  let isAtWork = false;
   let isClean = false;
   try {
-    for (const text of [steps.set, 'START TRANSACTION READ WRITE', `SAVEPOINT ${mark}`])
-      await ask(connection, begin, text);
+    await begin(session, steps, mark);
+    isAtWork = true;
     const result = await body(connection);
-    await commit(session, steps.ask, mark);
+    isAtWork = false;
+    await commit(session, own, mark.name);
     isClean = await tidy(session, steps, [steps.restore]);
     return result;
   } catch (error) {
-    isClean = !meansLoss(error) && (await tidy(session, steps, ['ROLLBACK', steps.restore]));
+    if (meansLoss(error)) throw error;
+    if (isAtWork && (await wasEnded(session, own, mark, error))) throw endedByWork(own.what, error);
+    isClean = await tidy(session, steps, ['ROLLBACK', steps.restore]);
     throw error;
   } finally {
+    marks.delete(connection);
     session.end(isClean);
   }
+}
+
+async function begin<Connection extends MysqlConnection>(
+  session: MysqlSession<Connection>,
+  steps: TransactionSteps,
+  mark: Mark,
+): Promise<void> {
+  const own: Ask = { ...steps.ask, phase: 'transaction' };
+  const { connection } = session;
+  await askOutside(session, own, steps.set);
+  for (const text of ['START TRANSACTION READ WRITE', `SAVEPOINT ${mark.name}`])
+    await ask(connection, own, text);
+  marks.set(connection, mark);
+}
+
+/**
+ * Asks what leaves a transaction as it is, before what would commit one: `START TRANSACTION` does, as does whatever creates a
+ * table.
+ *
+ * @throws {StoreRefusedError} if the connection is inside a transaction already: whoever had it before us gave it back to
+ * the pool without an end. That is rolled back, and the connection closed. Where `autocommit` is off, it is only rolled back.
+ */
+export async function askOutside<Connection extends MysqlConnection>(
+  session: MysqlSession<Connection>,
+  own: Ask,
+  text: string,
+): Promise<void> {
+  const { connection } = session;
+  const { serverStatus } = await ask(connection, own, text);
+  if (serverStatus !== undefined && (serverStatus & inTransaction) === 0) return;
+  await ask(connection, own, 'ROLLBACK');
+  // A connection that tells nothing does without the error.
+  if (serverStatus === undefined || !(await committedByItself(connection, own))) return;
+  session.end(false);
+  throw leftOpen(own.what);
+}
+
+/** Whether a transaction has to be begun in this session; else the first `SELECT` does, so that one stands open as a rule. */
+async function committedByItself(target: MysqlQueryable, own: Ask): Promise<boolean> {
+  const text = 'SELECT COALESCE(@tenure_autocommit, @@SESSION.autocommit) AS autocommit';
+  const { rows } = await ask<{ autocommit: unknown }>(target, own, text);
+  return Number(rows[0]?.autocommit) !== 0;
+}
+
+/** Whether what the work wrote may have been committed by it. Not if the server rolled it back, as after a deadlock. */
+async function wasEnded<Connection extends MysqlConnection>(
+  session: MysqlSession<Connection>,
+  own: Omit<Ask, 'phase'>,
+  mark: Mark,
+  error: unknown,
+): Promise<boolean> {
+  if (session.loss !== undefined || mark.isRolledBack || mayHaveRolledBack(error)) return false;
+  return (await release(session.connection, own, mark)) === 'ended';
 }
 
 async function commit<Connection extends MysqlConnection>(

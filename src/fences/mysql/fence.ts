@@ -2,6 +2,7 @@ import { validateName } from '../../coordinators/index.js';
 import {
   type Ask,
   ask,
+  askOutside,
   askPlainly,
   classifyMysqlError,
   deadlockCode,
@@ -216,6 +217,7 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
     const what = `the migration of database "${database}"`;
     await this.#pool.withSession(what, async (session) => {
       const own = this.#ask(what, 'statement');
+      await askOutside(session, own, 'SET @tenure_guest = NULL');
       await migrate(session.connection, own, this.#statements, database, quotedDatabase);
       session.end(true);
     });

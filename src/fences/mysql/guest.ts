@@ -1,11 +1,11 @@
 import {
   type Ask,
   ask,
-  askPlainly,
   autocommits,
   inTransaction,
   type MysqlQueryable,
   readOnlyTransaction,
+  rollBackEarly,
 } from '../../drivers/mysql/index.js';
 import {
   OptionError,
@@ -21,8 +21,8 @@ import type { FenceStatements } from './statements.js';
  */
 export class Guest {
   readonly #statements: FenceStatements;
-  /** Connections inside a transaction that the fence itself has begun; `true` once a step in it has failed. */
-  readonly #hosted = new WeakMap<MysqlQueryable, boolean>();
+  /** Connections inside a transaction that the fence itself has begun, with what has failed in it first. */
+  readonly #hosted = new WeakMap<MysqlQueryable, { failure?: unknown }>();
 
   constructor(statements: FenceStatements) {
     this.#statements = statements;
@@ -34,10 +34,11 @@ export class Guest {
     what: string,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
-    this.#hosted.set(connection, false);
+    const state: { failure?: unknown } = {};
+    this.#hosted.set(connection, state);
     try {
       const result = await work(connection);
-      if (this.#hosted.get(connection)) throw spoilt(what);
+      if ('failure' in state) throw spoilt(what, state.failure);
       return result;
     } finally {
       this.#hosted.delete(connection);
@@ -87,12 +88,12 @@ export class Guest {
    * A transaction that may only read takes the place of this one: whatever the caller writes next fails, and its commit
    * or rollback ends an empty one. Without it, each further write would be committed by itself.
    *
-   * Both statements stand in the connection's queue at once, so that nothing comes between them.
+   * All statements stand in the connection's queue at once, so that nothing comes between them.
    */
   async #spoil(transaction: MysqlQueryable, own: Ask, failure: unknown): Promise<void> {
-    if (this.isHosted(transaction)) this.#hosted.set(transaction, true);
-    const steps = ['ROLLBACK', 'START TRANSACTION READ ONLY'];
-    const spoiling = Promise.all(steps.map((text) => askPlainly(transaction, own, text))).then(
+    const state = this.#hosted.get(transaction);
+    if (state !== undefined && !('failure' in state)) state.failure = failure;
+    const spoiling = rollBackEarly(transaction, own, 'START TRANSACTION READ ONLY').then(
       () => true,
       () => false,
     );
@@ -103,10 +104,11 @@ export class Guest {
   }
 }
 
-function spoilt(what: string): StoreRefusedError {
+function spoilt(what: string, cause: unknown): StoreRefusedError {
   return new StoreRefusedError(
     readOnlyTransaction,
     `${what} was refused, nothing was written: a check or a record in it had failed before, and its error was not passed on.`,
+    cause,
   );
 }
 

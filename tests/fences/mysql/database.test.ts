@@ -138,10 +138,11 @@ describe('the database of the MySQL fence', { timeout: 20_000 }, () => {
     ]);
     await withFence({ database: 'shared' }, (fence) => fence.migrate(), url);
     const attempts = [
-      withFence({ database: 'denied' }, (fence) => fence.migrate(), url),
-      withFence({ database: 'shared' }, (fence) => fence.claim(tokenOf('a', 1)), url),
+      () => withFence({ database: 'denied' }, (fence) => fence.migrate(), url),
+      () => withFence({ database: 'shared' }, (fence) => fence.claim(tokenOf('a', 1)), url),
     ];
-    for (const attempt of attempts) {
+    for (const begin of attempts) {
+      const attempt = begin();
       await expect(attempt).rejects.toBeInstanceOf(StoreMisconfiguredError);
       await expect(attempt).rejects.toThrow(/privilege/);
     }

@@ -41,6 +41,8 @@ afterEach(async () => {
   await pool.end();
 });
 
+type Token = ReturnType<typeof tokenOf>;
+
 /** Everything of a session that the fence changes while it is at work. */
 const settings = `SELECT @@autocommit AS autocommit, @@tx_isolation AS isolation, @@innodb_lock_wait_timeout AS wait,
   @@idle_write_transaction_timeout AS idleWrite, @@idle_readonly_transaction_timeout AS idleRead,
@@ -145,33 +147,129 @@ describe('a transaction under the MySQL fence', () => {
     expect(await readData(server.url, `${name}/before`)).toBe(isCommitted ? 'there' : undefined);
   });
 
-  it('commits nothing after a deadlock whose error was swallowed', async () => {
-    const name = freshName('deadlock');
+  const mine = new Error('mine');
+  it.each([
+    ['COMMIT', 'throws'],
+    ['COMMIT; START TRANSACTION', 'throws'],
+    ['CREATE TABLE app.implied (a int)', 'throws'],
+    ['CREATE TABLE app.data (a int)', 'passes the error on'],
+    ['TRUNCATE TABLE app.nowhere', 'passes the error on'],
+    ['COMMIT; SELECT * FROM app.nowhere', 'passes the error on'],
+  ])('never says that nothing was written after %s, if the work then %s', async (text, how) => {
+    const name = freshName('commits');
     const token = tokenOf(name, 5);
-    await fence.claim(token);
-    for (const side of ['a', 'b']) {
-      await withConnection((connection) => put(connection, `${name}/${side}`, 'old'));
-    }
-    const gates = [new Gate(), new Gate()] as const;
-    const cross = (mine: string, theirs: string, gate: Gate) =>
-      fence.transaction(token, async (connection) => {
-        await put(connection, `${name}/${mine}`, mine);
-        await gate.pass();
-        await put(connection, `${name}/${theirs}`, mine).catch(() => {});
-        await put(connection, `${name}/after-${mine}`, 'written');
-      });
-    const both = [cross('a', 'b', gates[0]), cross('b', 'a', gates[1])].map(failureOf);
-    await Promise.all(gates.map(({ reached }) => reached));
-    for (const gate of gates) gate.open();
-    const failures = (await Promise.all(both)).filter((failure) => failure !== undefined);
-    expect(failures).toHaveLength(1);
-    expect(failures[0]).toBeInstanceOf(OutcomeUnknownError);
-    const written = [
-      await readData(server.url, `${name}/after-a`),
-      await readData(server.url, `${name}/after-b`),
-    ];
-    expect(written.filter((value) => value === 'written')).toHaveLength(1);
+    let thrown: unknown = mine;
+    const attempt = fence.transaction(token, async (connection) => {
+      await put(connection, name, 'there');
+      for (const one of text.split('; ')) {
+        await connection.query(one).catch((error: unknown) => {
+          thrown = error;
+          throw error;
+        });
+      }
+      throw mine;
+    });
+    const failure = await failureOf(attempt);
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(thrown === mine).toBe(how === 'throws');
+    expect(String(failure)).toMatch(/ended the transaction itself/);
+    const { code, message } = Object(thrown);
+    expect(Object(failure).cause).toMatchObject(code === undefined ? { message } : { code });
+    expect(await readData(server.url, name)).toBe('there');
+    await fence.transaction(token, async () => {});
   });
+
+  it.each(['throws its own error', 'has a statement that fails', 'passes a failed check on'])(
+    'passes on what work that %s throws, and keeps the connection',
+    async (how) => {
+      const name = freshName('fails');
+      const small = openPool(server.url, { connectionLimit: 1 });
+      const onSmall = mysqlFence(small);
+      let threadId: number | undefined;
+      let thrown: unknown;
+      const attempt = onSmall.transaction(tokenOf(name, 5), async (connection) => {
+        threadId = connection.threadId;
+        await put(connection, name, 'lost');
+        const step =
+          how === 'throws its own error'
+            ? Promise.reject(mine)
+            : how === 'has a statement that fails'
+              ? connection.query('SELECT * FROM app.nowhere')
+              : onSmall.check(connection, tokenOf(name, 4));
+        await step.catch((error: unknown) => {
+          thrown = error;
+          throw error;
+        });
+      });
+      const failure = await failureOf(attempt);
+      expect(failure).toBeDefined();
+      expect(failure).toBe(thrown);
+      expect(await readData(server.url, name)).toBeUndefined();
+      expect(await withConnection(async (next) => next.threadId, small)).toBe(threadId);
+      await small.end();
+    },
+  );
+
+  it.each([
+    ['a transaction', (one: MysqlFence, token: Token) => one.transaction(token, async () => {})],
+    ['a claim', (one: MysqlFence, token: Token) => one.claim(token)],
+    ['a look', (one: MysqlFence, { name }: Token) => one.installedTerm(name)],
+    ['a migration', (one: MysqlFence) => one.migrate()],
+  ])(
+    'commits nothing of what a released connection left open, by %s, and says so',
+    async (_, step) => {
+      const name = freshName('left-open');
+      const token = tokenOf(name, 5);
+      const small = openPool(server.url, { connectionLimit: 1 });
+      const onSmall: MysqlFence = mysqlFence(small);
+      await onSmall.claim(token);
+      const connection = await small.getConnection();
+      await connection.query('START TRANSACTION');
+      await put(connection, name, 'unchecked');
+      connection.release();
+      const failure = await failureOf(step(onSmall, token));
+      expect(failure).toBeInstanceOf(StoreRefusedError);
+      expect(failure).toMatchObject({ storeCode: 'LEFT_OPEN' });
+      expect(await readData(server.url, name)).toBeUndefined();
+      await step(onSmall, token);
+      expect(await readData(server.url, name)).toBeUndefined();
+      await small.end();
+    },
+  );
+
+  it.each(['swallowed', 'passed on'])(
+    'commits nothing after a deadlock whose error was %s',
+    async (how) => {
+      const name = freshName('deadlock');
+      const token = tokenOf(name, 5);
+      await fence.claim(token);
+      for (const side of ['a', 'b']) {
+        await withConnection((connection) => put(connection, `${name}/${side}`, 'old'));
+      }
+      const gates = [new Gate(), new Gate()] as const;
+      const cross = (mine: string, theirs: string, gate: Gate) =>
+        fence.transaction(token, async (connection) => {
+          await put(connection, `${name}/${mine}`, mine);
+          await gate.pass();
+          await put(connection, `${name}/${theirs}`, mine).catch((error: unknown) => {
+            if (how === 'passed on') throw error;
+          });
+          await put(connection, `${name}/after-${mine}`, 'written');
+        });
+      const both = [cross('a', 'b', gates[0]), cross('b', 'a', gates[1])].map(failureOf);
+      await Promise.all(gates.map(({ reached }) => reached));
+      for (const gate of gates) gate.open();
+      const failures = (await Promise.all(both)).filter((failure) => failure !== undefined);
+      expect(failures).toHaveLength(1);
+      if (how === 'swallowed') expect(failures[0]).toBeInstanceOf(OutcomeUnknownError);
+      else expect(failures[0]).toMatchObject({ code: 'ER_LOCK_DEADLOCK' });
+      const written = [
+        await readData(server.url, `${name}/after-a`),
+        await readData(server.url, `${name}/after-b`),
+      ];
+      expect(written.filter((value) => value === 'written')).toHaveLength(1);
+    },
+  );
 
   it('refuses a constraint of the work without showing the row, and leaves nothing', async () => {
     const name = freshName('own-error');
@@ -517,6 +615,7 @@ describe('a check or a record of the MySQL fence', () => {
     const failure = await failureOf(attempt);
     expect(failure).toBeInstanceOf(StoreRefusedError);
     expect(String(failure)).toMatch(/its error was not passed on/);
+    expect(failure).toMatchObject({ cause: expect.any(StaleTermError) });
     expect(await readData(server.url, name)).toBeUndefined();
   });
 
