@@ -1,4 +1,9 @@
-import { OutcomeUnknownError, StoreRefusedError, UnreachableError } from '../../errors/index.js';
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../errors/index.js';
 import { Backoff, sleep, within } from '../../time/index.js';
 import type { FenceConnection } from './connection.js';
 import { LockedError } from './failure.js';
@@ -87,15 +92,21 @@ export class FenceSession {
     const { runtime, transactionTimeoutMs } = this.#options;
     const deadlineMs = runtime.now().monotonicMs + transactionTimeoutMs;
     const transaction = new SqliteFenceTransaction(connection);
+    let isAtWork = true;
     try {
       const result = await this.#inTime(work(transaction), what, deadlineMs);
       transaction.end();
+      isAtWork = false;
       this.#assertSame(connection, what);
       await this.#whileLocked(() => connection.exec('COMMIT', 'commit', what), deadlineMs);
       return result;
     } catch (error) {
       transaction.abandon();
-      rollBack(connection);
+      try {
+        if (isAtWork && !isOfSqlite(error)) this.#assertSame(connection, what, error);
+      } finally {
+        rollBack(connection);
+      }
       throw error;
     }
   }
@@ -108,7 +119,7 @@ export class FenceSession {
   ): Promise<Result> {
     const { runtime, transactionTimeoutMs } = this.#options;
     const late = () =>
-      new UnreachableError(
+      new LateError(
         `${what} was rolled back, nothing was written: its work took longer than ${transactionTimeoutMs} ms.`,
       );
     const remainingMs = deadlineMs - runtime.now().monotonicMs;
@@ -117,13 +128,14 @@ export class FenceSession {
     return result;
   }
 
-  #assertSame(connection: FenceConnection, what: string): void {
+  /** @param failure what the work has thrown, if it has. */
+  #assertSame(connection: FenceConnection, what: string, failure?: unknown): void {
     try {
       connection.exec(assertSame, 'transaction', what);
     } catch (error) {
       throw new OutcomeUnknownError(
         `${what}: its work ended the transaction itself. What it wrote until then may be there, and what it wrote afterwards was not guarded. Leave COMMIT and ROLLBACK to the fence.`,
-        error,
+        failure ?? error,
       );
     }
   }
@@ -142,6 +154,14 @@ export class FenceSession {
       await sleep(runtime, backoff.nextMs());
     }
   }
+}
+
+class LateError extends UnreachableError {}
+
+/** Whether it is a failure of the fence's own statements: after some of those SQLite has rolled the transaction back. */
+function isOfSqlite(error: unknown): boolean {
+  if (error instanceof UnreachableError) return !(error instanceof LateError);
+  return error instanceof StoreRefusedError || error instanceof StoreMisconfiguredError;
 }
 
 /** Most failures leave it open; some have ended it, and then there is nothing to do. */

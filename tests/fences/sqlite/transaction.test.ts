@@ -62,6 +62,32 @@ describe('a transaction of the SQLite fence', () => {
     },
   );
 
+  it.each([
+    ['COMMIT', 'throws'],
+    ['COMMIT; BEGIN', 'throws'],
+    ['COMMIT; nonsense', 'has that statement fail'],
+    ['COMMIT', 'takes too long'],
+  ])('has an unknown outcome if its work says %s and then %s', async (text, how) => {
+    const name = freshName('commits');
+    const gate = new Gate();
+    const attempt = fence.transaction(tokenOf(name, 5), async (open) => {
+      put(open, name, 'there');
+      open.exec(text);
+      if (how === 'takes too long') await gate.pass();
+      throw new Error('mine');
+    });
+    const failure = await attempt.catch((error: unknown) => error);
+    gate.open();
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(String(failure)).toMatch(/ended the transaction itself/);
+    const causes = { throws: /mine/, 'has that statement fail': /nonsense/ };
+    expect(String(Object(failure).cause)).toMatch(
+      causes[how as keyof typeof causes] ?? /longer than 300 ms/,
+    );
+    expect(read(name)).toBe('there');
+    await fence.claim(tokenOf(name, 6));
+  });
+
   it('is rolled back when its work takes too long, and takes nothing that comes late', async () => {
     const name = freshName('late');
     const token = tokenOf(name, 5);
