@@ -49,7 +49,7 @@ export interface Fence<Transaction> {
    * {@link recordOnce} has changed by then, `work` runs anew, with an empty batch: it must have no effect outside of it.
    *
    * @throws {StaleTermError} or {@link LeaseEndedError}, as `claim`, with nothing written; whatever `work` throws, likewise;
-   * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself.
+   * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself, also if it threw afterwards (its error is the `cause`).
    */
   transaction<Result>(
     token: FencingToken,
