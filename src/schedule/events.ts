@@ -32,7 +32,10 @@ export interface ScheduleEvents {
   leading: { readonly lease: Lease; readonly jobs: readonly string[] };
   /** It does not lead them any more. */
   stoppedLeading: { readonly lease: Lease; readonly jobs: readonly string[] };
-  /** This process gives up the leadership, for this; it takes part again after a pause. Its works are told to stop. */
+  /**
+   * This process gives up the leadership, for this: also if its claims of the jobs have failed for a whole ttl. It takes part
+   * again after a pause. Its works are told to stop.
+   */
   leadershipFailed: { readonly lease: Lease; readonly error: unknown };
   /**
    * The store cannot be used as it is: its tables or its package are missing, for instance. It is tried again, so that what is

@@ -171,7 +171,7 @@ export class Schedule implements AsyncDisposable {
         ...{ store: this.#store, jobs, lease, stopping, runtime, pollMs: this.#pollMs },
         events: this.#events,
         callTimeoutMs: timing.attemptTimeoutMs,
-        overdueAfterMs: timing.ttlMs,
+        ...{ overdueAfterMs: timing.ttlMs, ttlMs: timing.ttlMs },
       });
       await leader.lead();
     };

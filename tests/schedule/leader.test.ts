@@ -121,6 +121,48 @@ it('a leader of many jobs claims them a few at a time', async () => {
   await fixture.runtime.advanceUntil(schedule.close());
 });
 
+describe('a leader that cannot claim its jobs, though its lease is renewed', () => {
+  it('gives up after a ttl, so that another replica leads', async () => {
+    const a = fixture.started('a');
+    const failures: unknown[] = [];
+    a.schedule.events.on('leadershipFailed', ({ error }) => failures.push(error));
+    a.link.disturb('request', 'drop', { operation: 'claim' });
+    await fixture.runtime.advance(1_000);
+    const b = fixture.started('b');
+    await fixture.runtime.advance(ttlMs / 2);
+    expect([a.log, b.log, failures]).toEqual([[], [], []]);
+    await fixture.runtime.advance(2 * ttlMs);
+    expect(failures).toEqual([expect.objectContaining({ code: 'TENURE_OUTCOME_UNKNOWN' })]);
+    expect([a.log, b.log]).toEqual([[], ['leading']]);
+  });
+
+  it('has a third of the ttl for each claim, which is for many jobs', async () => {
+    const a = fixture.replica('a');
+    const limits: number[] = [];
+    const store = wrapped(a.store, {
+      claim: async (token, definitions, adoptFrom, call) => {
+        limits.push(call.timeoutMs);
+        return await a.store.claim(token, definitions, adoptFrom, call);
+      },
+    });
+    const schedule = new Schedule(store, { id: 'a', runtime: a.runtime, ttlMs });
+    schedule.job('daily', { cron: '@daily' }, () => {}).start();
+    await fixture.runtime.advance(1_000);
+    expect(limits).toEqual([ttlMs / 3]);
+    await fixture.runtime.advanceUntil(schedule.close());
+  });
+
+  it('closes with the claim that is under way, or without one', async () => {
+    const a = fixture.started('a');
+    a.link.disturb('request', 'drop', { operation: 'claim' });
+    await fixture.runtime.advance(1_000);
+    const beganMs = fixture.runtime.now().monotonicMs;
+    await fixture.runtime.advanceUntil(a.schedule.close());
+    expect(fixture.runtime.now().monotonicMs - beganMs).toBeLessThanOrEqual(ttlMs / 3);
+    expect(a.log).toEqual([]);
+  });
+});
+
 describe('what befalls one job alone', () => {
   /** Two jobs, and a store in which one of them may be unreadable. */
   function withTwo() {

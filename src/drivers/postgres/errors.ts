@@ -6,6 +6,7 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
+import { NoAnswerError } from '../deadline.js';
 
 /**
  * What was going on, which decides what a lost connection means:
@@ -75,12 +76,12 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
       );
     case 'read':
       return new UnreachableError(
-        `${what} failed: PostgreSQL could not be reached; try again.`,
+        `${what} failed: ${lossOf(cause, 'PostgreSQL could not be reached')}; try again.`,
         cause,
       );
     case 'transaction':
       return new UnreachableError(
-        `${what} failed: the connection to PostgreSQL was lost before the commit, so nothing was written; try again.`,
+        `${what} failed: ${lossOf(cause, connectionLost)} before the commit, so nothing was written; try again.`,
         cause,
       );
     case 'guest':
@@ -91,10 +92,17 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
     case 'commit':
     case 'statement':
       return new OutcomeUnknownError(
-        `${what} has an unknown outcome: the connection to PostgreSQL was lost before its answer came; look at the data before trying again.`,
+        `${what} has an unknown outcome: ${lossOf(cause, `${connectionLost} before its answer came`)}; look at the data before trying again.`,
         cause,
       );
   }
+}
+
+const connectionLost = 'the connection to PostgreSQL was lost';
+
+/** Whoever is given no answer in time closes the connection: nothing else has lost it. */
+function lossOf(cause: Error, otherwise: string): string {
+  return cause instanceof NoAnswerError ? `PostgreSQL gave ${cause.message}` : otherwise;
 }
 
 /** The SQLSTATE of what needs a transaction block, where there is none. */

@@ -5,7 +5,7 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
-import { withDeadline } from '../deadline.js';
+import { NoAnswerError, withDeadline } from '../deadline.js';
 import type { PostgresClient, PostgresQueryable, PostgresResult } from './client.js';
 import {
   classifyPostgresError,
@@ -28,19 +28,22 @@ export interface Ask {
   readonly phase: PostgresPhase;
   /** Begins an error's message. */
   readonly what: string;
+  /** The time of all the statements that this one is the rest of, for the error. Default `timeoutMs`. */
+  readonly wholeMs?: number;
 }
 
 /** Runs one statement, and rejects with tenure's errors only. */
 export async function ask<Row extends object>(
   target: PostgresQueryable,
-  { runtime, timeoutMs, phase, what }: Ask,
+  { runtime, timeoutMs, phase, what, wholeMs = timeoutMs }: Ask,
   text: string,
   values?: unknown[],
 ): Promise<PostgresResult<Row>> {
   try {
     return await withDeadline(runtime, timeoutMs, target.query<Row>(text, values));
   } catch (error) {
-    throw classifyPostgresError(error, phase, what);
+    const failure = error instanceof NoAnswerError ? new NoAnswerError(wholeMs) : error;
+    throw classifyPostgresError(failure, phase, what);
   }
 }
 

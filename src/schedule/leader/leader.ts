@@ -9,7 +9,7 @@ import { JobUnknownError } from '../errors.js';
 import type { ScheduleEvents } from '../events.js';
 import type { JobWork } from '../work.js';
 import { LedJob } from './led-job.js';
-import { Pen } from './pen.js';
+import { type Patience, Pen, StoppedAskingError } from './pen.js';
 
 export interface OwnJob {
   readonly job: ResolvedJob;
@@ -28,9 +28,10 @@ export interface JobLeaderOptions {
   readonly pollMs: number;
   readonly callTimeoutMs: number;
   readonly overdueAfterMs: number;
+  readonly ttlMs: number;
 }
 
-/** So many jobs are claimed with one request: it takes a few statements for each, and its time is limited. */
+/** So many jobs are claimed with one request: their rows are locked meanwhile, and its time is limited. */
 const mostAtOnce = 50;
 
 /** Jobs of one leader elsewhere. */
@@ -50,6 +51,8 @@ export class JobLeader {
   /** Aborts when the works are to stop: with `stopping`, or since something ended this leader. */
   readonly #ending = new AbortController();
   readonly #failures = new Set<unknown>();
+  /** With the claims of many jobs: without them this leader is none. */
+  readonly #patience: Patience;
   #isTold = false;
   #wake: () => void = () => {};
 
@@ -59,13 +62,18 @@ export class JobLeader {
     const failed = (error: unknown, retryInMs: number) =>
       events.emit('storeFailed', { error, retryInMs });
     this.#pen = new Pen({ store, lease, runtime, callTimeoutMs, failed });
-    setMaxListeners(0, this.#ending.signal);
+    // A process that stops within a claim may keep its rows locked for so long: less than its lease keeps others from them.
+    const timeoutMs = Math.max(callTimeoutMs, options.ttlMs / 3);
+    const stopping = this.#ending.signal;
+    this.#patience = { timeoutMs, limitMs: options.ttlMs, stopping };
+    setMaxListeners(0, stopping);
   }
 
   /**
    * Settles when it was told to stop and all work has stopped.
    *
-   * @throws {StaleTermError} if the store has seen a higher term; what keeps the store from being used.
+   * @throws {StaleTermError} if the store has seen a higher term; what keeps the store from being used, or its jobs from
+   * being claimed for a whole ttl.
    */
   async lead(): Promise<void> {
     const { lease, events, stopping } = this.#options;
@@ -75,6 +83,7 @@ export class JobLeader {
       await this.#begin();
       await this.#loop();
     } catch (error) {
+      if (error instanceof StoppedAskingError) return;
       this.#tell(error);
       throw error;
     } finally {
@@ -96,7 +105,7 @@ export class JobLeader {
 
   async #begin(): Promise<void> {
     const { lease, jobs, events } = this.#options;
-    await this.#pen.persist(() => this.#look());
+    await this.#pen.persist((call) => this.#look(call), this.#patience);
     await this.#claimAll(jobs);
     this.#isTold = true;
     events.emit('leading', { lease, jobs: [...this.#led.keys()] });
@@ -183,10 +192,10 @@ export class JobLeader {
   /** What others want, and whether jobs that were elsewhere can be led now. A store that gives no answer is asked again. */
   async #lookQuietly(): Promise<void> {
     const marks = new Map([...this.#led].map(([name, led]) => [name, led.mark]));
-    const { pollMs, events, jobs, lease } = this.#options;
+    const { pollMs, events, jobs, lease, callTimeoutMs } = this.#options;
     let view: JobsView;
     try {
-      view = await this.#look();
+      view = await this.#look({ timeoutMs: callTimeoutMs });
     } catch (error) {
       if (!isTransient(error)) throw error;
       events.emit('storeFailed', { error, retryInMs: pollMs });
@@ -214,11 +223,11 @@ export class JobLeader {
     await this.#claimAll(others);
   }
 
-  async #look(): Promise<JobsView> {
-    const { store, jobs, runtime, callTimeoutMs } = this.#options;
+  async #look(call: { readonly timeoutMs: number }): Promise<JobsView> {
+    const { store, jobs, runtime } = this.#options;
     const names = jobs.map(({ job }) => job.definition.job);
     const sentAtMs = runtime.now().monotonicMs;
-    const view = await store.look(names, { timeoutMs: callTimeoutMs });
+    const view = await store.look(names, call);
     this.#clock.observe(view.nowMs, sentAtMs, runtime.now().monotonicMs);
     return view;
   }
@@ -231,8 +240,9 @@ export class JobLeader {
   async #claim(jobs: readonly OwnJob[], adoptFrom?: Adoption): Promise<void> {
     const { store, lease } = this.#options;
     const definitions = jobs.map(({ job }) => job.definition);
-    const results = await this.#pen.persist((call) =>
-      store.claim(lease, definitions, adoptFrom, call),
+    const results = await this.#pen.persist(
+      (call) => store.claim(lease, definitions, adoptFrom, call),
+      this.#patience,
     );
     const elsewhere = new Map<string, Elsewhere>();
     for (const [index, result] of results.entries()) {
@@ -266,7 +276,10 @@ export class JobLeader {
   async #adopt(from: Adoption, jobs: readonly OwnJob[]): Promise<void> {
     const { store, events } = this.#options;
     const { election } = from;
-    const [record] = await this.#pen.persist((call) => store.coordinator.read([election], call));
+    const [record] = await this.#pen.persist(
+      (call) => store.coordinator.read([election], call),
+      this.#patience,
+    );
     if (record === undefined) return this.#claim(jobs, from);
     for (const { job } of jobs) {
       const name = job.definition.job;

@@ -1,6 +1,7 @@
 import { isTransient, StaleTermError } from '../../errors/index.js';
+import { onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
-import { Backoff, type Runtime, sleep } from '../../time/index.js';
+import { Backoff, elapsedMs, type Runtime, sleep } from '../../time/index.js';
 import type { JobChange, JobStore, WriteResult } from '../contract.js';
 import { JobUnknownError } from '../errors.js';
 
@@ -13,6 +14,20 @@ export interface PenOptions {
   readonly failed: (error: unknown, retryInMs: number) => void;
 }
 
+/** How long, and how often, something is asked. */
+export interface Patience {
+  /** One request may take this long. */
+  readonly timeoutMs: number;
+  /** What has failed for so long, and more than twice, is given up: others may be nearer to the store. */
+  readonly limitMs: number;
+  /** Nothing is asked any more once it aborts. */
+  readonly stopping: AbortSignal;
+}
+
+/** What was asked was not answered before the leader was told to stop. */
+export class StoppedAskingError extends Error {}
+
+const fewestFailures = 3;
 const pauses = { firstMs: 100, limitMs: 5_000 };
 /** How often an uncertain lease is looked at again. */
 const doubtMs = 50;
@@ -52,21 +67,40 @@ export class Pen {
     return new StaleTermError(lease.name, lease.term, installedTerm);
   }
 
-  /** @throws as {@link write}. */
-  async persist<Answer>(ask: (call: { timeoutMs: number }) => Promise<Answer>): Promise<Answer> {
-    const { runtime, lease, callTimeoutMs, failed } = this.#options;
+  /** @throws as {@link write}; with patience also what it was given up for, and {@link StoppedAskingError}. */
+  async persist<Answer>(
+    ask: (call: { timeoutMs: number }) => Promise<Answer>,
+    patience?: Patience,
+  ): Promise<Answer> {
+    const { runtime, callTimeoutMs, failed } = this.#options;
+    const { timeoutMs = callTimeoutMs, limitMs = Number.POSITIVE_INFINITY } = patience ?? {};
     const backoff = new Backoff(runtime, pauses);
-    for (;;) {
+    const beganAt = runtime.now();
+    for (let failures = 1; ; failures++) {
       await this.held();
+      if (patience?.stopping.aborted) throw new StoppedAskingError();
       try {
-        return await ask({ timeoutMs: callTimeoutMs });
+        return await ask({ timeoutMs });
       } catch (error) {
         if (!isTransient(error)) throw error;
+        const isOver = elapsedMs(beganAt, runtime.now()) >= limitMs;
+        if (isOver && failures >= fewestFailures) throw error;
         const retryInMs = backoff.nextMs();
         failed(error, retryInMs);
-        await sleep(runtime, retryInMs, lease.signal);
+        await this.#pause(retryInMs, patience?.stopping);
       }
     }
+  }
+
+  /** Until one of them aborts. */
+  async #pause(durationMs: number, stopping: AbortSignal | undefined): Promise<void> {
+    const { runtime, lease } = this.#options;
+    const over = new AbortController();
+    const end = () => over.abort();
+    const leave = [onAbort(lease.signal, end), onAbort(stopping, end)];
+    if (lease.signal.aborted || stopping?.aborted) end();
+    await sleep(runtime, durationMs, over.signal);
+    for (const each of leave) each();
   }
 
   /** No write and no work begins while the lease is uncertain: it waits until that is over. @throws {LeaseNotHeldError} */

@@ -94,7 +94,7 @@ export class JobDatabase {
     return this.#explained(
       this.#pool.withSession(what, (session) =>
         runTransaction(session, { begin, ask: { runtime, timeoutMs, what } }, (client) =>
-          use(this.#rows(this.#asking(client, what, endMs))),
+          use(this.#rows(this.#asking(client, what, endMs, timeoutMs))),
         ),
       ),
     );
@@ -126,12 +126,13 @@ export class JobDatabase {
     return new JobRows(asking, this.#statements, this.#options.namespace);
   }
 
-  #asking(client: PostgresClient, what: string, endMs: number): AskRows {
+  #asking(client: PostgresClient, what: string, endMs: number, wholeMs: number): AskRows {
     const { runtime } = this.#options;
     const phase = 'transaction';
     return async <Row extends object>(text: string, values: unknown[]) => {
       const timeoutMs = Math.max(1, endMs - this.#nowMs());
-      const { rows } = await ask<Row>(client, { runtime, timeoutMs, phase, what }, text, values);
+      const asking = { runtime, timeoutMs, wholeMs, phase, what } as const;
+      const { rows } = await ask<Row>(client, asking, text, values);
       return rows;
     };
   }

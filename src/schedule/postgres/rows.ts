@@ -66,18 +66,25 @@ export class JobRows {
     );
   }
 
-  /** Locks the row of a job, which gets one if it has none. Whoever forgets it in between has it made anew. */
-  async place(job: string): Promise<{ readonly nowMs: number }> {
-    for (;;) {
-      await this.#run(this.#statements.place, job);
-      const row = await this.#lock(job);
-      if (row !== undefined) return { nowMs: Number(row.nowMs) };
+  /** Locks the rows of jobs, each of which gets one if it has none. Whoever forgets one in between has it made anew. */
+  async place(jobs: readonly string[]): Promise<void> {
+    const { place, lockPlaces } = this.#statements;
+    const values = [this.#namespace, jobs];
+    for (let locked = 0; locked < jobs.length; ) {
+      await this.#ask(place, values);
+      locked = (await this.#ask(lockPlaces, values)).length;
     }
   }
 
   async #lock(job: string): Promise<LockedRow | undefined> {
     const [row] = await this.#ask<LockedRow>(this.#statements.lock, [this.#namespace, job]);
     return row;
+  }
+
+  async putJobs(records: readonly JobRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    const jobs = records.map(({ job }) => job);
+    await this.#ask(this.#statements.putJobs, [this.#namespace, jobs, records.map(encode)]);
   }
 
   putJob(record: JobRecord): Promise<void> {

@@ -32,7 +32,7 @@ import type {
 import { validateJobName } from '../job-name.js';
 import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
-import { decideClaim } from '../rules/decisions.js';
+import { type ClaimDecision, decideClaim } from '../rules/decisions.js';
 import {
   cancelling,
   decided,
@@ -132,15 +132,8 @@ class JobsInPostgres implements PostgresJobStore {
     adoptFrom: Adoption | undefined,
     call: CallOptions,
   ): Promise<ClaimResult[]> {
-    // In one order, so that two who claim several do not wait for each other.
     const checked = checkDefinitions(definitions);
-    const order = [...checked].sort((one, other) => (one.job < other.job ? -1 : 1));
-    return this.#write('claim', call, async (rows) => {
-      const results = new Map<string, ClaimResult>();
-      for (const definition of order)
-        results.set(definition.job, await claimOne(rows, token, definition, adoptFrom));
-      return checked.map(({ job }) => results.get(job) as ClaimResult);
-    });
+    return this.#write('claim', call, (rows) => claimAll(rows, token, checked, adoptFrom));
   }
 
   async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
@@ -223,25 +216,37 @@ class JobsInPostgres implements PostgresJobStore {
   }
 }
 
-async function claimOne(
+/** However many jobs there are, and however far the server is away: each statement is for all of them. */
+async function claimAll(
   rows: JobRows,
   token: FencingToken,
-  definition: JobDefinition,
+  definitions: readonly JobDefinition[],
   adoptFrom: Adoption | undefined,
-): Promise<ClaimResult> {
-  const { job } = definition;
-  const { nowMs } = await rows.place(job);
-  const before = await rows.view([job]);
-  const [unread] = before.corrupt;
-  if (unread !== undefined) return { outcome: 'corrupt', error: unread.error };
-  const stored = before.jobs[0]?.record;
-  const decision = decideClaim(stored, token, definition, adoptFrom, nowMs);
-  if (decision.outcome !== 'claimed') return decision;
-  const { record } = decision;
-  await rows.putJob(record);
-  const [view] = before.jobs.length > 0 ? before.jobs : (await rows.view([job])).jobs;
-  if (view === undefined) throw new Error('a job that was just written is there');
-  return { outcome: 'claimed', view: { ...view, record } };
+): Promise<ClaimResult[]> {
+  const names = [...new Set(definitions.map(({ job }) => job))];
+  await rows.place(names);
+  const before = await rows.view(names);
+  const unread = new Map(before.corrupt.map(({ job, error }) => [job, error]));
+  const stored = new Map(before.jobs.map((view) => [view.record.job, view.record]));
+  const decisions = definitions.map((definition): ClaimDecision => {
+    const error = unread.get(definition.job);
+    if (error !== undefined) return { outcome: 'corrupt', error };
+    const known = stored.get(definition.job);
+    const decision = decideClaim(known, token, definition, adoptFrom, before.nowMs);
+    if (decision.outcome === 'claimed') stored.set(definition.job, decision.record);
+    return decision;
+  });
+  const claimed = decisions.flatMap((one) => (one.outcome === 'claimed' ? [one.record] : []));
+  const records = new Map(claimed.map((record) => [record.job, record]));
+  await rows.putJobs([...records.values()]);
+  const after = records.size === 0 ? before : await rows.view([...records.keys()]);
+  const views = new Map(after.jobs.map((view) => [view.record.job, view]));
+  return decisions.map((decision) => {
+    if (decision.outcome !== 'claimed') return decision;
+    const view = views.get(decision.record.job);
+    if (view === undefined) throw new Error('a job that was just written is there');
+    return { outcome: 'claimed', view };
+  });
 }
 
 function withoutPoolSize(options: PostgresJobStoreOptions): PostgresCoordinatorOptions {
