@@ -7,14 +7,14 @@ import { OptionError } from '../errors/index.js';
 export const longestShiftMs = 48 * 60 * 60 * 1000;
 
 /** A clock is set: local time is `beforeMs` ahead of UTC before `atMs`, and `afterMs` from then on. */
-export interface ClockChange {
+interface ClockChange {
   readonly atMs: number;
   readonly beforeMs: number;
   readonly afterMs: number;
 }
 
 /** When a clock on the wall shows some time. */
-export interface Shown {
+interface Shown {
   /** The first time; or when the gap ends, if it is left out. */
   readonly atMs: number;
   readonly isLeftOut: boolean;
