@@ -73,6 +73,29 @@ describe('a claim of jobs in PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
+  it('that gets a connection too late is not sent, and leaves the connection to others', async () => {
+    const own = new Pool({ connectionString: database.url, max: 1 });
+    let openedCount = 0;
+    own.on('connect', () => {
+      openedCount += 1;
+    });
+    const store = postgresJobs(own, { namespace: 'queued' });
+    const other = await own.connect();
+    const claim = store
+      .claim(tokenOf(1), definitionsOf(1), undefined, { timeoutMs: 20 })
+      .catch((reason: unknown) => reason);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    other.release();
+    expect(await claim).toMatchObject({
+      ...{ code: 'TENURE_UNREACHABLE' },
+      message: 'claim of jobs was not sent: no connection was free in time.',
+    });
+    await store.claim(tokenOf(1), definitionsOf(1), undefined, call);
+    expect(openedCount).toBe(1);
+    await store.close();
+    await own.end();
+  });
+
   it.each(['BEGIN', 'INSERT INTO'])(
     'that gets no answer in time to its %s says that, and not that the connection was lost',
     async (statement) => {

@@ -8,7 +8,7 @@ import {
   runTransaction,
   sqlStateOf,
 } from '../../drivers/postgres/index.js';
-import { StoreMisconfiguredError } from '../../errors/index.js';
+import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { type AskRows, JobRows } from './rows.js';
 import {
@@ -92,11 +92,18 @@ export class JobDatabase {
     const { runtime } = this.#options;
     const endMs = this.#nowMs() + timeoutMs;
     return this.#explained(
-      this.#pool.withSession(what, (session) =>
-        runTransaction(session, { begin, ask: { runtime, timeoutMs, what } }, (client) =>
-          use(this.#rows(this.#asking(client, what, endMs, timeoutMs))),
-        ),
-      ),
+      this.#pool.withSession(what, async (session) => {
+        // Others had all connections for so long. This one is as good as it was.
+        if (this.#nowMs() >= endMs) {
+          session.end(true);
+          throw new UnreachableError(`${what} was not sent: no connection was free in time.`);
+        }
+        return await runTransaction(
+          session,
+          { begin, ask: { runtime, timeoutMs, what } },
+          (client) => use(this.#rows(this.#asking(client, what, endMs, timeoutMs))),
+        );
+      }),
     );
   }
 
