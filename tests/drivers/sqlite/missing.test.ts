@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { NodeProgram } from '../../support/node-program.js';
@@ -14,6 +14,8 @@ function installAlone(): string {
   mkdirSync(installed, { recursive: true });
   for (const part of ['package.json', 'dist'])
     cpSync(join(root, part), join(installed, part), { recursive: true });
+  // A package of its own, or Node would look further up for one that it is part of.
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   cpSync(join(import.meta.dirname, 'without-sqlite.mjs'), join(folder, 'without-sqlite.mjs'));
   return folder;
 }

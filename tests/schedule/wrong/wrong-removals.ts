@@ -1,22 +1,25 @@
 import { act } from '../../../src/schedule/conformance/scene.js';
-import type { MemoryJob } from '../../../src/schedule/memory/state.js';
+import type { MemoryJob, MemoryJobs } from '../../../src/schedule/memory/state.js';
 import type { WrongStore } from './wrong-store.js';
+
+/** Of all stores on one state: who forgets a job and who asks for its runs are two. */
+const leftovers = new WeakMap<MemoryJobs, MemoryJob['runs']>();
 
 export const wrongRemovals: readonly WrongStore[] = [
   {
     flaw: 'forgets a job and leaves its runs',
     rejectedBy: 'removals/forget',
-    wrong: (honest, state) => {
-      let runs: MemoryJob['runs'] | undefined;
-      return {
-        forget: (job, seen, call) => {
-          runs = state.jobs.get(job)?.runs;
-          return honest.forget(job, seen, call);
-        },
-        runs: async (job, options, call) =>
-          runs === undefined ? honest.runs(job, options, call) : [...runs.values()],
-      };
-    },
+    wrong: (honest, state) => ({
+      forget: (job, seen, call) => {
+        const runs = state.jobs.get(job)?.runs;
+        if (runs !== undefined) leftovers.set(state, runs);
+        return honest.forget(job, seen, call);
+      },
+      runs: async (job, options, call) => {
+        const left = leftovers.get(state);
+        return left === undefined ? honest.runs(job, options, call) : [...left.values()];
+      },
+    }),
   },
   {
     flaw: 'forgets all jobs with one',
