@@ -46,7 +46,8 @@ describe('notifications behind a pooler', () => {
     const { waiter, owner, woken, warnings } = await watching(pooler.url, 'transaction');
     await eventually(() => warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/pooler in transaction mode.*every 500 ms/);
-    await eventually(() => woken).toEqual([undefined]);
+    await eventually(() => woken.length).toBeGreaterThan(0);
+    expect(new Set(woken)).toEqual(new Set([undefined]));
     await owner.release('group/name', await owner.take('group/name'));
     const term = await owner.take('group/name', { keepHistory: true });
     await eventually(() => woken.at(-1)).toBe('group/name');
