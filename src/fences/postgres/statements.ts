@@ -56,8 +56,8 @@ export const otherIsolation = 'TN012';
  * Waits for nobody: whoever installs, or waits to, has the lock refused here, and `pass` queues behind it.
  * Who fails lets go of the lock by that, so that nobody who holds it shared wants it alone, and nobody who has it may stand
  * idle without a limit.
- * The cursor that reads the row is the mark by which the end of the transaction is noticed. It is moved past its end, so that
- * it holds on to nothing of the table's. All is committed durably, as whatever is guarded.
+ * The cursor is the mark by which the end of the transaction is noticed. It reads nothing: one over the table would keep the
+ * transaction from dropping or altering that. All is committed durably, as whatever is guarded.
  */
 function passProcedure(quotedSchema: string): string {
   return `CREATE OR REPLACE PROCEDURE ${quotedSchema}.fence_pass(
@@ -74,9 +74,8 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock_shared(lock_key) THEN
     RAISE EXCEPTION 'tenure: another term of this name is being installed' USING ERRCODE = '${notInstalled}';
   END IF;
-  OPEN mark FOR SELECT FROM ${quotedSchema}.fences AS f
+  PERFORM FROM ${quotedSchema}.fences AS f
     WHERE f.name = asked AND f.term = of_term AND f.holder_digest = of_digest;
-  MOVE FORWARD 2 FROM mark;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'tenure: this term is not installed' USING ERRCODE = '${notInstalled}';
   END IF;
@@ -86,6 +85,7 @@ BEGIN
   IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
     setting := set_config('synchronous_commit', 'on', true);
   END IF;
+  OPEN mark FOR SELECT;
   setting := set_config('${markSetting}', nonce, false);
 END $$;
 `;

@@ -44,7 +44,7 @@ const untilWaiting = async (count: number) =>
 /** Where the server can be stopped in the procedure that a transaction begins with. */
 const steps = {
   'before it has the lock': '  IF NOT pg_try_advisory',
-  'after it has the lock, before it reads': '  OPEN mark',
+  'after it has the lock, before it reads': '  PERFORM FROM',
   'after it has read': "  IF setting = '0'",
 };
 

@@ -99,6 +99,16 @@ describe('a transaction under the PostgreSQL fence', () => {
     expect(pool.totalCount).toBe(0);
   });
 
+  it('may alter and drop what the fence itself stands in', async () => {
+    const own = postgresFence<pg.PoolClient>(pool, { schema: 'to_be_dropped' });
+    await own.migrate();
+    const token = tokenOf(freshName(), 1);
+    await own.claim(token);
+    await own.transaction(token, (client) => client.query('DROP SCHEMA to_be_dropped CASCADE'));
+    const { rows } = await pool.query("SELECT to_regnamespace('to_be_dropped') AS found");
+    expect(rows).toEqual([{ found: null }]);
+  });
+
   it('finds out that a statement had failed and its error was swallowed', async () => {
     const name = freshName('swallowed');
     const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
