@@ -102,7 +102,7 @@ describe('a transaction under the PostgreSQL fence', () => {
   it('may alter and drop what the fence itself stands in', async () => {
     const own = postgresFence<pg.PoolClient>(pool, { schema: 'to_be_dropped' });
     await own.migrate();
-    const token = tokenOf(freshName(), 1);
+    const token = tokenOf(freshName('dropped'), 1);
     await own.claim(token);
     await own.transaction(token, (client) => client.query('DROP SCHEMA to_be_dropped CASCADE'));
     const { rows } = await pool.query("SELECT to_regnamespace('to_be_dropped') AS found");
