@@ -1,6 +1,6 @@
 import type { LossEvidence } from '../elections/index.js';
+import { sayMs } from '../errors/say.js';
 import type { Cause } from './cause.js';
-import { sayMs } from './say.js';
 import type { JudgedEnding } from './verdict.js';
 
 /** What to change, with figures where they are known. No full stops. */

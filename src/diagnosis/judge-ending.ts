@@ -1,7 +1,7 @@
+import { sayMs } from '../errors/say.js';
 import type { Cause } from './cause.js';
 import type { Ending } from './facts.js';
 import { judgeLoss } from './judge-loss.js';
-import { sayMs } from './say.js';
 import type { Verdict } from './verdict.js';
 
 /** What a release says of itself in the history. */

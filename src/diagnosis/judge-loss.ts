@@ -1,7 +1,7 @@
 import type { LossEvidence, ThreadTime } from '../elections/index.js';
+import { counted, sayMs } from '../errors/say.js';
 import type { Cause } from './cause.js';
 import type { Ending } from './facts.js';
-import { count, sayMs } from './say.js';
 import type { Verdict } from './verdict.js';
 
 /*
@@ -184,7 +184,7 @@ function isReplicated(store: string): boolean {
 
 function kinds({ errors, missedCount }: LossEvidence): string {
   const parts = Object.entries(errors).map(([kind, number]) => `${number} ${kind}`);
-  return `${count(missedCount, 'failed renewal')}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
+  return `${counted(missedCount, 'failed renewal')}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
 }
 
 function verdict(cause: Cause, because: string): Verdict {

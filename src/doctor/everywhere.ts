@@ -1,7 +1,7 @@
 import type { CoordinatorPromises } from '../coordinators/index.js';
+import { sayMs } from '../errors/say.js';
 import { resolveTiming } from '../leases/options.js';
 import { type Check, critical, ok, warning } from './check.js';
-import { sayMs } from './say.js';
 import type { Soundings } from './soundings.js';
 import type { Way } from './way.js';
 

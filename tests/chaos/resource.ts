@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { postgresFence } from '../../src/postgres.js';
+import { withClient } from '../support/with-client.js';
 
 /** One write that the resource took, in the order in which it took them. */
 export interface Row {
@@ -68,17 +68,4 @@ export async function rowsOf(url: string): Promise<Row[]> {
       term: Number(row.term),
     }));
   });
-}
-
-async function withClient<Result>(
-  url: string,
-  use: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,5 +1,5 @@
 import type { TtlAdvice, TtlRow } from '../../diagnosis/index.js';
-import { count, sayMs } from '../../diagnosis/say.js';
+import { counted, sayMs } from '../../errors/say.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
 
@@ -71,7 +71,7 @@ function sayLosses({ lossesPerDay }: TtlRow): string {
   const years = 1 / lossesPerDay / 365;
   if (years > longestSaidYears) return `less than once in ${longestSaidYears} years`;
   return years > 1
-    ? `once in ${count(Math.round(years), 'year')}`
+    ? `once in ${counted(Math.round(years), 'year')}`
     : `once in ${sayMs(dayMs / lossesPerDay)}`;
 }
 

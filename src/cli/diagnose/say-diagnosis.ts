@@ -1,5 +1,6 @@
 import type { Diagnosis, Finding, Period, TimelinePart } from '../../diagnosis/index.js';
-import { count, sayMs, sayShare } from '../../diagnosis/say.js';
+import { sayShare } from '../../diagnosis/say.js';
+import { counted, sayMs } from '../../errors/say.js';
 import { sayInstant } from '../display/instant.js';
 import { columnsOf, visible } from '../display/visible.js';
 import type { Terminal } from '../terminal.js';
@@ -23,7 +24,7 @@ export function sayDiagnosis(diagnosis: Diagnosis, screen: Screen): string[] {
 function sayHead({ name, period, leaderId, witnessedCount }: Diagnosis, screen: Screen): string[] {
   const { fromMs, toMs, lostCount, plannedCount, vacantMs } = period;
   const spanMs = toMs - fromMs;
-  const lost = count(lostCount, 'term');
+  const lost = counted(lostCount, 'term');
   const head = `${visible(name)}: ${lost} lost and ${plannedCount} given back in ${sayMs(spanMs)}, since ${sayInstant(fromMs)}`;
   const share = spanMs > 0 ? ` (${sayShare(vacantMs / spanMs)})` : '';
   return [
@@ -39,7 +40,7 @@ function sayFinding(finding: Finding, place: number, screen: Screen): string[] {
   const cost =
     endingCount === 0
       ? 'no term ended by it'
-      : `${count(endingCount, 'term')}, ${sayMs(vacantMs)} without leader`;
+      : `${counted(endingCount, 'term')}, ${sayMs(vacantMs)} without leader`;
   const [first = '', ...more] = wrap(title, screen.noteColumns - 4);
   const colour = isPlanned ? 'green' : place === 1 ? 'red' : 'yellow';
   const indented = (mark: string, text: string) =>

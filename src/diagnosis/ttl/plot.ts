@@ -1,4 +1,4 @@
-import { sayMs } from '../say.js';
+import { sayMs } from '../../errors/say.js';
 import type { TtlAdvice, TtlRow } from './advise-ttl.js';
 
 const width = 760;

@@ -1,5 +1,6 @@
+import { counted, sayMs } from '../../errors/say.js';
 import { type Check, critical, ifSeen, note, ok, warning } from '../check.js';
-import { counted, sayBytes, sayMs } from '../say.js';
+import { sayBytes } from '../say.js';
 import type { EndpointFacts, EtcdFacts } from './facts.js';
 
 /** The first of each line in which the known defects of leases and reads are mended. */

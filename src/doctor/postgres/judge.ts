@@ -1,6 +1,6 @@
 import { schemaVersion as leasesVersion } from '../../coordinators/postgres/schema/index.js';
+import { counted } from '../../errors/say.js';
 import { type Check, critical, factOf, ifSeen, note, ok, warning } from '../check.js';
-import { counted } from '../say.js';
 import type { PostgresFacts } from './facts.js';
 
 /** The oldest that its makers still look after; nothing older was tried. */

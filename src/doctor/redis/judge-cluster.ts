@@ -1,5 +1,5 @@
+import { counted } from '../../errors/say.js';
 import { type Check, critical, ifSeen, ok, warning } from '../check.js';
-import { counted } from '../say.js';
 import type { ClusterFacts } from './facts.js';
 
 const slotCount = 16_384;

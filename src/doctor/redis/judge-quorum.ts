@@ -1,5 +1,5 @@
+import { sayMs } from '../../errors/say.js';
 import { type Check, critical, ok, warning } from '../check.js';
-import { sayMs } from '../say.js';
 import type { ClockOffset } from '../soundings.js';
 import type { QuorumFacts } from './facts.js';
 

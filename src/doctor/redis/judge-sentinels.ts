@@ -1,5 +1,5 @@
+import { counted } from '../../errors/say.js';
 import { type Check, critical, ifSeen, ok, warning } from '../check.js';
-import { counted } from '../say.js';
 import type { SentinelFacts } from './facts.js';
 
 /** What is looked at among the sentinels of a `redis+sentinel://` URL. */

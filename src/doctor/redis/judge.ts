@@ -1,5 +1,6 @@
+import { counted } from '../../errors/say.js';
 import { type Check, critical, factOf, ifSeen, note, ok, type Verdict, warning } from '../check.js';
-import { counted, sayBytes } from '../say.js';
+import { sayBytes } from '../say.js';
 import type { Info, ServerFacts, Settings } from './facts.js';
 
 /** Only 7.0.15 has been run. */

@@ -1,5 +1,5 @@
+import { counted, sayMs } from '../../errors/say.js';
 import { type Check, critical, ifSeen, type Looked, note, ok, unseen, warning } from '../check.js';
-import { counted, sayMs } from '../say.js';
 import type { ZooKeeperFacts } from './facts.js';
 
 export const zookeeperChecks: readonly Check<ZooKeeperFacts>[] = [

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { postgresFence } from '../../../src/postgres.js';
+import { withClient } from '../with-client.js';
 
 /**
  * The resource that the workers write to, and the witness against them: whatever the processes believe, this is what
@@ -155,17 +155,4 @@ export async function judge(url: string): Promise<Verdict> {
     if (verdict === undefined) throw new Error('the ledger gave no verdict');
     return verdict;
   });
-}
-
-async function withClient<Result>(
-  url: string,
-  use: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }
