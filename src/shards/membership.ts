@@ -3,11 +3,9 @@ import { OutcomeUnknownError, type TenureError } from '../errors/index.js';
 import type { Lease, Leases } from '../leases/index.js';
 import { sleep } from '../time/index.js';
 import type { MemberState } from './balance.js';
+import { Incumbent } from './incumbent.js';
 import { formatMemberMetadata, MemberIdTakenError } from './members.js';
 import { memberLeaseName } from './work.js';
-
-/** A renewal may have been on its way when the record was read; this much later it would have shown. */
-const expirySlackMs = 500;
 
 /** The place of this process in the registry of its group: one lease, `<group>/members/<id>`. */
 export class Membership {
@@ -74,19 +72,22 @@ export class Membership {
   }
 
   /**
-   * Registers. If the id is taken, waits until the lease of the other would expire, since that may be a former
-   * incarnation of this very process.
+   * Registers. If the id is taken, waits until the lease of the other expires, since that may be a former incarnation of
+   * this very process: also if a last renewal of that one is executed only now.
    *
-   * @throws {MemberIdTakenError} if the other is alive; errors of the store as `Leases.acquire`; `signal`'s reason.
+   * @throws {MemberIdTakenError} if the other is alive, known after two ttl at most; errors of the store as
+   * `Leases.acquire`; `signal`'s reason.
    */
   async register(signal: AbortSignal): Promise<void> {
-    const record = await this.#leases.read(this.#name);
-    const isPassing = record !== undefined && record.state !== 'suspended';
-    const waitMs = isPassing ? record.remainingMs + expirySlackMs : 0;
-    const metadata = this.#metadata;
-    const lease = await this.#leases.acquire(this.#name, { waitMs, metadata, signal });
-    if (lease === undefined) throw new MemberIdTakenError(this.#group, this.id);
-    this.#lease = lease;
+    const incumbent = new Incumbent(this.#leases.runtime);
+    for (;;) {
+      const waitMs = incumbent.patienceMs(await this.#leases.read(this.#name));
+      if (waitMs === undefined) break;
+      const metadata = this.#metadata;
+      this.#lease = await this.#leases.acquire(this.#name, { waitMs, metadata, signal });
+      if (this.#lease !== undefined) return;
+    }
+    throw new MemberIdTakenError(this.#group, this.id);
   }
 
   /**

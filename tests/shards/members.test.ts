@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LeaseRecord } from '../../src/coordinators/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { MemberIdTakenError, memberLeaseName } from '../../src/shards/index.js';
-import { FleetFixture, group } from './fixture.js';
+import { FleetFixture, type FleetProcess, group } from './fixture.js';
 
 describe('the registry of members', () => {
   let fleet: FleetFixture;
@@ -22,6 +22,15 @@ describe('the registry of members', () => {
     return listing;
   }
 
+  /** As a store would that executes what was sent long ago. */
+  async function renewed(process: FleetProcess, record: LeaseRecord | undefined): Promise<void> {
+    if (record?.state !== 'held') throw new Error('there is nothing to be renewed');
+    const { name, term, ttlMs } = record;
+    const request = { name, holder: process.leases.holder, term, ttlMs };
+    const renewal = fleet.observer.renew([request], { timeoutMs: 1000 });
+    expect(await fleet.runtime.advanceUntil(renewal)).toMatchObject([{ outcome: 'renewed' }]);
+  }
+
   it('shows each live worker with its state and shard count', async () => {
     const [a] = await fleet.start('a');
     const [record] = await members();
@@ -37,11 +46,11 @@ describe('the registry of members', () => {
     });
   });
 
-  it('refuses a second live process with the same id, by name, after at most one ttl', async () => {
+  it('refuses a second live process with the same id, by name, after at most two ttl', async () => {
     const [first] = await fleet.start('a');
     const second = fleet.process('a');
     const refused = second.worker.start().catch((error: unknown) => error);
-    const error = await fleet.runtime.advanceUntil(refused, 31_000);
+    const error = await fleet.runtime.advanceUntil(refused, 61_000);
     expect(error).toBeInstanceOf(MemberIdTakenError);
     expect(error).toMatchObject({ code: 'TENURE_MEMBER_ID_TAKEN', memberId: 'a', group });
     expect(first.worker.owned).toHaveLength(256);
@@ -60,6 +69,47 @@ describe('the registry of members', () => {
     await fleet.runtime.advanceUntil(starting, 3500);
     await fleet.runtime.advance(500);
     expect(again.work.active.size).toBe(256);
+  });
+
+  it('lets a restarted process in although a renewal of its former incarnation is executed late', async () => {
+    const [former] = await fleet.start('a');
+    const [record] = await members();
+    former.crash();
+    const again = fleet.process('a');
+    const starting = again.worker.start();
+    await fleet.runtime.advance(15_000);
+    await renewed(former, record);
+    await fleet.runtime.advance(28_000);
+    expect(again.worker.owned).toEqual([]);
+    await fleet.runtime.advanceUntil(starting, 2_500);
+    await fleet.runtime.advance(500);
+    expect(again.work.active.size).toBe(256);
+  });
+
+  it('refuses it when renewals go on for longer than any of the former could be late', async () => {
+    const [former] = await fleet.start('a');
+    const [record] = await members();
+    former.crash();
+    const again = fleet.process('a');
+    const refused = again.worker.start().catch((error: unknown) => error);
+    await fleet.runtime.advance(15_000);
+    await renewed(former, record);
+    await fleet.runtime.advance(20_000);
+    await renewed(former, record);
+    expect(await fleet.runtime.advanceUntil(refused, 31_000)).toBeInstanceOf(MemberIdTakenError);
+  });
+
+  it('waits for an id that an operator has suspended', async () => {
+    const name = memberLeaseName(group, 'a');
+    const act = { by: 'ops', reason: 'maintenance' };
+    await fleet.runtime.advanceUntil(fleet.observer.suspend(name, act, { timeoutMs: 1000 }));
+    const { worker } = fleet.process('a');
+    const starting = worker.start();
+    await fleet.runtime.advance(200_000);
+    expect(worker.owned).toEqual([]);
+    await fleet.runtime.advanceUntil(fleet.observer.resume(name, act, { timeoutMs: 1000 }));
+    await fleet.runtime.advanceUntil(starting, 11_000);
+    expect(worker.owned).toHaveLength(256);
   });
 
   it('is joined again when the member lease is lost, and no shard moves for it', async () => {

@@ -25,6 +25,6 @@ export const regressions: readonly Regression[] = [
   {
     ...{ seed: 930, model: 'stale-leader', scenario: 'streams' },
     found:
-      'A renewal of a crashed worker was executed late, while its next incarnation waited for the lease to expire: that one takes its own id for another live process, and does not start.',
+      'A renewal of a crashed worker was executed late, while its next incarnation waited for the lease to expire: that one took its own id for that of another live process, and did not start.',
   },
 ];

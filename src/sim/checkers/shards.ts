@@ -41,9 +41,9 @@ export class ShardsChecker implements Checker {
     worker.events.on('shardDrained', () => host.witness.cover('a shard was handed over'));
   }
 
-  /** It could not start, and takes no part: its user would begin the process anew. */
-  left(id: string): void {
-    this.#workers.delete(id);
+  /** Ids are not shared in a run: whoever is in the way is a former incarnation, and over after a while. */
+  refused(id: string): void {
+    this.#bench?.violated(`${id} was refused its own id, as if another process had it`);
   }
 
   /** A message is handled under this lease, until `work` ends; it is the only one. */

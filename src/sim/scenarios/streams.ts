@@ -65,10 +65,7 @@ function publishAndHandle(
   // It is stopped below, and then a start that waits for the store ends too.
   const started = worker.start().catch((error: unknown) => {
     host.note('start failed', String(error));
-    if (!(error instanceof MemberIdTakenError)) return;
-    // A renewal of the incarnation before, executed late, looks like another live process.
-    host.witness.cover('a member id looked taken');
-    shards.left(host.id);
+    if (error instanceof MemberIdTakenError) shards.refused(host.id);
   });
   const publishing = Array.from({ length: publisherCount }, (_, index) => publish(index));
   return {
