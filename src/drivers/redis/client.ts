@@ -14,8 +14,16 @@ export interface RedisClient {
   disconnect(): void;
   /** Command names in lower case: a subscription is told by its name. An error reply rejects with a `ReplyError`. */
   call(command: string, args: (string | number)[]): Promise<unknown>;
+  /** `call` at a lower price, where the client offers one. Nothing is told within this call but that it was not sent. */
+  send?(command: string, args: readonly (string | number)[], taker: ReplyTaker): void;
   /** `error`, `end` and, of a subscription, `message`. */
   on(event: string, listener: (...values: never[]) => void): unknown;
+}
+
+/** Takes what the server answers to one command, as the promise of `call` would. */
+export interface ReplyTaker {
+  resolve(reply: unknown): void;
+  reject(error: Error): void;
 }
 
 export interface RedisStream {

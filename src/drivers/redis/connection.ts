@@ -1,7 +1,7 @@
+import type { Known } from '../../errors/checks.js';
 import {
   ClosedError,
   OptionError,
-  OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
@@ -19,9 +19,10 @@ import { replyCode, replyError } from './errors.js';
 import { greet } from './greeting.js';
 import type { Link } from './link.js';
 import { openLink } from './opening.js';
-import { type Confirmation, shortfallOf, type Written } from './replicas.js';
+import type { Confirmation, Written } from './replicas.js';
 import { leadsElsewhere, Retries } from './retries.js';
-import type { RedisScript } from './script.js';
+import type { RedisScript, ScriptCall } from './script.js';
+import { type Answered, type Runs, ScriptRun } from './script-run.js';
 
 export interface RedisConnectionOptions {
   readonly runtime?: Runtime | undefined;
@@ -39,18 +40,9 @@ export interface RedisConnectionEvents {
   warning: { readonly address: string; readonly message: string };
 }
 
-interface ScriptRun {
-  readonly script: RedisScript;
-  readonly keys: readonly string[];
-  readonly args: readonly (string | number)[];
-  readonly deadlineMs: number;
-  readonly confirmation: Confirmation | undefined;
-}
-
-interface Answered {
-  readonly value: unknown;
-  readonly shortfall?: Promise<string | undefined> | undefined;
-}
+export const redisConnectionEventNames: Known<RedisConnectionEvents> = {
+  ...{ connected: true, disconnected: true, warning: true },
+};
 
 /** A socket that does not live this long is not replaced at once: something closes them as fast as we open them. */
 const shortestLinkMs = 100;
@@ -72,8 +64,13 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   readonly #connectTimeoutMs: number;
   readonly #slotKey: string;
   readonly #backoff: Backoff;
-  readonly #events = new Emitter<RedisConnectionEvents>();
+  readonly #events = new Emitter<RedisConnectionEvents>(redisConnectionEventNames);
   readonly #closing = new AbortController();
+  readonly #runs: Runs = {
+    nowMs: () => this.#nowMs(),
+    tooLate: (run) => this.#tooLate(run),
+    failed: (run, link, error) => void this.#failed(run, link, error),
+  };
   #link: Link | undefined;
   #attempt: Promise<void> | undefined;
   /** Why the last attempt to connect failed; `undefined` after a success. */
@@ -117,13 +114,16 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
    * @throws {StoreRefusedError} Answered, not executed ({@link tooLateCode} if it arrived after its deadline).
    * @throws {StoreMisconfiguredError} See `checks.ts`. @throws {ClosedError} @throws {OptionError} No ioredis here.
    */
-  async run(
+  run(
     script: RedisScript,
     keys: readonly string[],
     args: readonly (string | number)[],
     timeoutMs: number,
   ): Promise<unknown> {
-    return (await this.#run(script, keys, args, timeoutMs, undefined)).value;
+    return new Promise((resolve, reject) => {
+      const take = ({ value }: Answered) => resolve(value);
+      this.#begin(script, { keys, args }, timeoutMs, undefined, take, reject);
+    });
   }
 
   /**
@@ -132,105 +132,77 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
    *
    * @throws as {@link run}. What becomes of the replicas is told by `shortfall`, which never rejects.
    */
-  async runConfirmed(
+  runConfirmed(
     script: RedisScript,
     keys: readonly string[],
     args: readonly (string | number)[],
     timeoutMs: number,
     confirmation: Confirmation,
   ): Promise<Written> {
-    const { value, shortfall } = await this.#run(script, keys, args, timeoutMs, confirmation);
-    return { value, shortfall: shortfall ?? Promise.resolve(undefined) };
+    return new Promise((resolve, reject) => {
+      const take = ({ value, shortfall }: Answered) =>
+        resolve({ value, shortfall: shortfall ?? Promise.resolve(undefined) });
+      this.#begin(script, { keys, args }, timeoutMs, confirmation, take, reject);
+    });
   }
 
-  async #run(
+  #begin(
     script: RedisScript,
-    keys: readonly string[],
-    args: readonly (string | number)[],
+    call: ScriptCall,
     timeoutMs: number,
     confirmation: Confirmation | undefined,
-  ): Promise<Answered> {
-    const deadlineMs = this.#nowMs() + timeoutMs;
-    const { topology } = this.#source;
-    const retries = new Retries(this.#runtime, deadlineMs, topology);
-    for (;;) {
-      const link = await this.#untilLink(deadlineMs, script.name);
-      try {
-        const call = { script, keys, args, deadlineMs, confirmation };
-        const outcome = await this.#runOn(link, call);
-        if ('value' in outcome) return outcome;
-        if (!retries.afterTooLate()) throw this.#tooLate(script);
-      } catch (error) {
-        if (error instanceof UnreachableError) continue;
-        if (replyCode(error) === undefined) throw error;
-        const pauseMs = retries.pauseAfter(error as Error);
-        if (leadsElsewhere(error as Error, topology)) this.#leave(link, error as Error);
-        if (pauseMs === undefined)
-          throw replyError(error as Error, script.name, link.address, topology);
-        await sleep(this.#runtime, pauseMs, this.#closing.signal);
-      }
+    resolve: (answered: Answered) => void,
+    reject: (error: Error) => void,
+  ): void {
+    const nowMs = this.#nowMs();
+    const deadlineMs = nowMs + timeoutMs;
+    const run = new ScriptRun(this.#runs, script, call, deadlineMs, confirmation, resolve, reject);
+    // What is usual goes without waiting for anything.
+    if (this.#link?.alive) run.sendOn(this.#link, nowMs);
+    else void this.#sendOnNext(run);
+  }
+
+  async #sendOnNext(run: ScriptRun): Promise<void> {
+    try {
+      const link = await this.#untilLink(run.deadlineMs, run.what);
+      run.sendOn(link, this.#nowMs());
+    } catch (error) {
+      run.reject(error as Error);
     }
+  }
+
+  #tooLate(run: ScriptRun): void {
+    if (this.#retriesOf(run).afterTooLate()) void this.#sendOnNext(run);
+    else
+      run.reject(
+        new StoreRefusedError(
+          tooLateCode,
+          `${run.what} reached ${this.address} after its deadline and was not executed. Allow it more time.`,
+        ),
+      );
+  }
+
+  async #failed(run: ScriptRun, link: Link, error: Error): Promise<void> {
+    if (!(error instanceof UnreachableError)) {
+      if (replyCode(error) === undefined) return run.reject(error);
+      const { topology } = this.#source;
+      const pauseMs = this.#retriesOf(run).pauseAfter(error);
+      if (leadsElsewhere(error, topology)) this.#leave(link, error);
+      if (pauseMs === undefined)
+        return run.reject(replyError(error, run.what, link.address, topology));
+      await sleep(this.#runtime, pauseMs, this.#closing.signal);
+    }
+    await this.#sendOnNext(run);
+  }
+
+  #retriesOf(run: ScriptRun): Retries {
+    run.retries ??= new Retries(this.#runtime, run.deadlineMs, this.#source.topology);
+    return run.retries;
   }
 
   #leave(link: Link, reply: Error): void {
     if (this.#link === link) this.#movedTo = movedTo(reply.message);
     link.end(`it answered with ${replyCode(reply)}`);
-  }
-
-  /**
-   * Once with its text, and from then on by its digest; again with its text if the server has forgotten that. The first
-   * run on a socket takes no question and answer: if its reply is lost, it was executed none the less.
-   */
-  async #runOn(
-    link: Link,
-    { script, keys, args, deadlineMs, confirmation }: ScriptRun,
-  ): Promise<Answered | { tooLate: true }> {
-    const rest = [keys.length, ...keys, Math.floor(link.clock.serverMsBefore(deadlineMs)), ...args];
-    const sentAtMs = this.#nowMs();
-    let shortfall: Promise<string | undefined> | undefined;
-    const send = (command: 'eval' | 'evalsha', text: string): Promise<unknown> => {
-      const sent = link.call(command, [text, ...rest], script.name, deadlineMs);
-      // Not after the answer: by then others may have written on this socket, and would be waited for as well.
-      if (confirmation) shortfall = shortfallOf(link, confirmation, this.#nowMs(), deadlineMs);
-      return sent;
-    };
-    let reply: unknown;
-    try {
-      reply = link.scripts.has(script.sha)
-        ? await send('evalsha', script.sha)
-        : await send('eval', script.lua);
-    } catch (error) {
-      if (replyCode(error) !== 'NOSCRIPT') throw error;
-      reply = await send('eval', script.lua);
-    }
-    link.scripts.add(script.sha);
-    const { serverMs, verdict, value } = this.#parse(link, script, reply);
-    link.clock.observe(serverMs, sentAtMs, this.#nowMs());
-    return verdict === 'done' ? { value, shortfall } : { tooLate: true };
-  }
-
-  /** What is no answer of our script is somebody else's, or garbage: nothing on this link can be believed any more. */
-  #parse(
-    link: Link,
-    script: RedisScript,
-    reply: unknown,
-  ): { serverMs: number; verdict: 'done' | 'too-late'; value: unknown } {
-    const [time, verdict, value] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const serverMs = Number(time);
-    if (serverMs > 0 && (verdict === 'done' || verdict === 'too-late')) {
-      return { serverMs, verdict, value };
-    }
-    link.end('it answered with something that is no answer');
-    throw new OutcomeUnknownError(
-      `${script.name} was sent to ${this.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
-    );
-  }
-
-  #tooLate(script: RedisScript): StoreRefusedError {
-    return new StoreRefusedError(
-      tooLateCode,
-      `${script.name} reached ${this.address} after its deadline and was not executed. Allow it more time.`,
-    );
   }
 
   /** The live link, or the next one that comes up before the deadline. */

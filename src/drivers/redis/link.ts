@@ -1,12 +1,19 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
-import { type Runtime, ServerClock, type Timer } from '../../time/index.js';
+import { type Runtime, ServerClock } from '../../time/index.js';
 import { connectFailure } from '../connect-failure.js';
-import { NotSentError, type RedisClient, type RedisNode } from './client.js';
+import { NotSentError, type RedisClient, type RedisNode, type ReplyTaker } from './client.js';
+import { EarliestDeadline } from './earliest-deadline.js';
 import { replyCode, replyError } from './errors.js';
 
-interface PendingCall {
+/** Who asked for something, and is told what became of it: by one of the two methods, once. */
+export interface Caller {
+  /** What was asked, for messages. */
   readonly what: string;
-  settle(error: Error): void;
+  /** By when (monotonic) it is told. */
+  readonly deadlineMs: number;
+  answered(reply: unknown): void;
+  /** @param error as {@link Link.call} rejects with. */
+  failed(error: Error): void;
 }
 
 /**
@@ -26,10 +33,11 @@ export class Link {
   readonly #client: RedisClient;
   readonly #isTls: boolean;
   readonly #runtime: Runtime;
-  readonly #pending = new Set<PendingCall>();
+  readonly #pending = new Set<Caller>();
+  readonly #deadlines: EarliestDeadline<Caller>;
   readonly #endListeners = new Set<(reason: string) => void>();
   #endReason: string | undefined;
-  #isGathering = false;
+  #turn: 'quiet' | 'begun' | 'corked' = 'quiet';
   /** The last thing the client complained about: why a connection attempt failed. */
   #complaint: Error | undefined;
 
@@ -37,6 +45,9 @@ export class Link {
     this.#client = client;
     this.address = address;
     this.#isTls = isTls ?? address.startsWith('rediss:');
+    this.#deadlines = new EarliestDeadline(runtime, this.#pending, ({ what }) =>
+      this.end(`${what} was not answered in time`),
+    );
     this.#runtime = runtime;
     client.on('error', (error: Error) => {
       this.#complaint = error;
@@ -129,64 +140,80 @@ export class Link {
     what: string,
     deadlineMs: number,
   ): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (!this.alive) {
-        reject(new UnreachableError(`${this.address} is not connected; ${what} was not sent`));
-        return;
-      }
-      let timer: Timer | undefined;
-      const finish = (): boolean => {
-        timer?.cancel();
-        return this.#pending.delete(pending);
-      };
-      const pending: PendingCall = {
-        what,
-        settle: (error) => {
-          if (finish()) reject(error);
-        },
-      };
-      this.#pending.add(pending);
-      const remainingMs = deadlineMs - this.#runtime.now().monotonicMs;
-      timer = this.#runtime.setTimer(Math.max(0, remainingMs), () =>
-        this.end(`${what} was not answered in time`),
-      );
-      this.#gather();
-      this.#client.call(command, args).then(
-        (reply) => {
-          if (finish()) resolve(reply);
-        },
-        (error: Error) => this.#callFailed(pending, error),
-      );
+    return new Promise((answered, failed) => {
+      const nowMs = this.#runtime.now().monotonicMs;
+      this.send(command, args, { what, deadlineMs, answered, failed }, nowMs);
     });
+  }
+
+  /** {@link call} for who needs no promise of it: scripts pay for each with every write. @param nowMs monotonic. */
+  send(command: string, args: (string | number)[], caller: Caller, nowMs: number): void {
+    if (!this.alive) {
+      const why = `${this.address} is not connected; ${caller.what} was not sent`;
+      caller.failed(new UnreachableError(why));
+      return;
+    }
+    this.#pending.add(caller);
+    this.#beginTurn();
+    const client = this.#client;
+    if (client.send !== undefined) client.send(command, args, new Reply(this, caller));
+    else {
+      const taker = new Reply(this, caller);
+      client.call(command, args).then(
+        (reply) => taker.resolve(reply),
+        (error: Error) => taker.reject(error),
+      );
+    }
+    // What is done after it was sent is done while the server works.
+    if (this.#pending.has(caller)) this.#deadlines.keep(caller.deadlineMs, nowMs);
+  }
+
+  /** @internal */
+  answered(caller: Caller, reply: unknown): void {
+    if (this.#pending.delete(caller)) caller.answered(reply);
   }
 
   /**
-   * What is sent in one turn of the event loop leaves as one. Several replies that come together set off several calls, and
-   * the server would be woken for each of them.
+   * The first call of a turn of the event loop is sent at once, and those that follow in the same turn leave as one. Several
+   * replies that come together set off several calls, and the server would be woken for each of them.
    */
-  #gather(): void {
+  #beginTurn(): void {
+    if (this.#turn === 'corked') return;
     const { stream } = this.#client;
-    if (this.#isGathering || stream?.cork === undefined) return;
-    this.#isGathering = true;
-    stream.cork();
-    process.nextTick(() => {
-      this.#isGathering = false;
-      stream.uncork?.();
-    });
+    if (stream?.cork === undefined) return;
+    if (this.#turn === 'begun') {
+      this.#turn = 'corked';
+      stream.cork();
+      return;
+    }
+    this.#turn = 'begun';
+    process.nextTick(endTurn, this);
   }
 
-  #callFailed(pending: PendingCall, error: Error): void {
-    if (replyCode(error) !== undefined) pending.settle(error);
+  /** @internal */
+  endTurn(): void {
+    if (this.#turn === 'corked') this.#client.stream?.uncork?.();
+    this.#turn = 'quiet';
+  }
+
+  /** @internal */
+  failed(caller: Caller, error: Error): void {
+    if (replyCode(error) !== undefined) this.#settle(caller, error);
     else if (error instanceof NotSentError || /enableOfflineQueue/.test(error.message)) {
-      pending.settle(new UnreachableError(`${pending.what} was not sent to ${this.address}`));
+      const why = `${caller.what} was not sent to ${this.address}`;
+      this.#settle(caller, new UnreachableError(why));
       // Half-closed: the client has not noticed yet, and would refuse the next call as well.
       this.end('the socket takes nothing more');
-    } else pending.settle(this.#unknown(pending, 'the connection was lost'));
+    } else this.#settle(caller, this.#unknown(caller, 'the connection was lost'));
   }
 
-  #unknown(pending: PendingCall, reason: string): OutcomeUnknownError {
+  #settle(caller: Caller, error: Error): void {
+    if (this.#pending.delete(caller)) caller.failed(error);
+  }
+
+  #unknown({ what }: Caller, reason: string): OutcomeUnknownError {
     return new OutcomeUnknownError(
-      `${pending.what} was sent to ${this.address}, and then ${reason}: it may or may not have been executed.`,
+      `${what} was sent to ${this.address}, and then ${reason}: it may or may not have been executed.`,
     );
   }
 
@@ -197,8 +224,32 @@ export class Link {
     this.#client.disconnect();
     // `disconnect` says goodbye and waits for the other side, which may be frozen, and still delivers what is buffered.
     this.#client.stream?.destroy();
-    for (const pending of [...this.#pending]) pending.settle(this.#unknown(pending, reason));
+    this.#deadlines.stop();
+    for (const caller of [...this.#pending]) this.#settle(caller, this.#unknown(caller, reason));
     for (const listener of [...this.#endListeners]) listener(reason);
     this.#endListeners.clear();
   }
+}
+
+/** The reply to what one caller asked. */
+class Reply implements ReplyTaker {
+  readonly #link: Link;
+  readonly #caller: Caller;
+
+  constructor(link: Link, caller: Caller) {
+    this.#link = link;
+    this.#caller = caller;
+  }
+
+  resolve(reply: unknown): void {
+    this.#link.answered(this.#caller, reply);
+  }
+
+  reject(error: Error): void {
+    this.#link.failed(this.#caller, error);
+  }
+}
+
+function endTurn(link: Link): void {
+  link.endTurn();
 }

@@ -4,7 +4,11 @@ import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { DuplicableRedisClient, Topology } from './client.js';
-import { RedisConnection, type RedisConnectionEvents } from './connection.js';
+import {
+  RedisConnection,
+  type RedisConnectionEvents,
+  redisConnectionEventNames,
+} from './connection.js';
 import { type RedisSourceOptions, redisSource } from './source.js';
 import { RedisSubscriber } from './subscriber.js';
 
@@ -26,7 +30,7 @@ export class RedisSession implements EventSource<RedisConnectionEvents> {
   /** How many servers there are behind it, and who finds the right one. */
   readonly topology: Topology;
   readonly #what: string;
-  readonly #events = new Emitter<RedisConnectionEvents>();
+  readonly #events = new Emitter<RedisConnectionEvents>(redisConnectionEventNames);
   #isClosed = false;
 
   /**

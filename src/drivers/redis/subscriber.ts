@@ -38,9 +38,9 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
   readonly #heartbeatMs: number;
   readonly #slotKey: string;
   readonly #backoff: Backoff;
-  readonly #events = new Emitter<RedisSubscriberEvents>();
+  readonly #events = new Emitter<RedisSubscriberEvents>({ warning: true });
   /** One event per channel: a listener that throws must not reach the client library. */
-  readonly #messages = new Emitter<Record<string, string | undefined>>();
+  readonly #messages = new Emitter<Record<string, string | undefined>>('any');
   readonly #channels = new Set<string>();
   /** Ends the running loop; a new one for each time the first channel is added. */
   #stopping: AbortController | undefined;

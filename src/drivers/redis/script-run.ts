@@ -1,0 +1,121 @@
+import { OutcomeUnknownError } from '../../errors/index.js';
+import { replyCode } from './errors.js';
+import type { Caller, Link } from './link.js';
+import { type Confirmation, shortfallOf } from './replicas.js';
+import type { Retries } from './retries.js';
+import type { RedisScript, ScriptCall } from './script.js';
+
+/** What the connection does about a run that one try on a link has not settled. */
+export interface Runs {
+  nowMs(): number;
+  /** The server found it too late by its own clock, and has executed nothing. */
+  tooLate(run: ScriptRun): void;
+  /** An error: an answer of the server, or that there was none. */
+  failed(run: ScriptRun, link: Link, error: Error): void;
+}
+
+/** What a script returned. */
+export interface Answered {
+  readonly value: unknown;
+  /** Absent if no confirmation was asked for. */
+  readonly shortfall: Promise<string | undefined> | undefined;
+}
+
+/**
+ * One run of a script, from the call until it settles, with all that is known of it in one object: each write makes one, and
+ * a chain of promises and closures in its place costs as much as the write.
+ */
+export class ScriptRun implements Caller {
+  readonly script: RedisScript;
+  readonly deadlineMs: number;
+  readonly reject: (error: Error) => void;
+  /** What was tried again already; made when something is. */
+  retries: Retries | undefined;
+  readonly #runs: Runs;
+  readonly #call: ScriptCall;
+  readonly #confirmation: Confirmation | undefined;
+  readonly #resolve: (answered: Answered) => void;
+  #link: Link | undefined;
+  #sentAtMs = 0;
+  #isWithText = false;
+  #shortfall: Promise<string | undefined> | undefined;
+
+  constructor(
+    runs: Runs,
+    script: RedisScript,
+    call: ScriptCall,
+    deadlineMs: number,
+    confirmation: Confirmation | undefined,
+    resolve: (answered: Answered) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#runs = runs;
+    this.script = script;
+    this.#call = call;
+    this.deadlineMs = deadlineMs;
+    this.#confirmation = confirmation;
+    this.#resolve = resolve;
+    this.reject = reject;
+  }
+
+  get what(): string {
+    return this.script.name;
+  }
+
+  /**
+   * Once with its text, and from then on by its digest; again with its text if the server has forgotten that. The first
+   * run on a socket takes no question and answer: if its reply is lost, it was executed none the less.
+   */
+  sendOn(link: Link, nowMs: number): void {
+    this.#link = link;
+    this.#sentAtMs = nowMs;
+    this.#send(link, !link.scripts.has(this.script.sha), nowMs);
+  }
+
+  #send(link: Link, isWithText: boolean, nowMs: number): void {
+    this.#isWithText = isWithText;
+    const { script, deadlineMs } = this;
+    const { keys, args } = this.#call;
+    const words: (string | number)[] = [isWithText ? script.lua : script.sha, keys.length];
+    for (const key of keys) words.push(key);
+    words.push(Math.floor(link.clock.serverMsBefore(deadlineMs)));
+    for (const arg of args) words.push(arg);
+    link.send(isWithText ? 'eval' : 'evalsha', words, this, nowMs);
+    // Not after the answer: by then others may have written on this socket, and would be waited for as well.
+    if (this.#confirmation !== undefined)
+      this.#shortfall = shortfallOf(link, this.#confirmation, nowMs, deadlineMs);
+  }
+
+  answered(reply: unknown): void {
+    const link = this.#link as Link;
+    const { script } = this;
+    const [time, verdict, value] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    const serverMs = Number(time);
+    if (!(serverMs > 0) || (verdict !== 'done' && verdict !== 'too-late')) {
+      this.#garbage(link);
+      return;
+    }
+    if (this.#isWithText) link.scripts.add(script.sha);
+    link.clock.observe(serverMs, this.#sentAtMs, this.#runs.nowMs());
+    if (verdict === 'done') this.#resolve({ value, shortfall: this.#shortfall });
+    else this.#runs.tooLate(this);
+  }
+
+  /** What is no answer of our script is somebody else's, or garbage: nothing on this link can be believed any more. */
+  #garbage(link: Link): void {
+    link.end('it answered with something that is no answer');
+    const { name } = this.script;
+    this.reject(
+      new OutcomeUnknownError(
+        `${name} was sent to ${link.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
+      ),
+    );
+  }
+
+  failed(error: Error): void {
+    const link = this.#link as Link;
+    if (!this.#isWithText && replyCode(error) === 'NOSCRIPT')
+      this.#send(link, true, this.#runs.nowMs());
+    else this.#runs.failed(this, link, error);
+  }
+}
