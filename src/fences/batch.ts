@@ -82,12 +82,13 @@ export abstract class Batch {
  */
 export async function runBatches<Kind extends Batch, Result>(
   what: string,
-  open: () => Promise<Kind>,
+  open: () => Kind | Promise<Kind>,
   work: (batch: Kind) => Promise<Result>,
   execute: (batch: Kind) => Promise<boolean>,
 ): Promise<Result> {
   for (let round = 0; round < mostRounds; round++) {
-    const batch = await open();
+    const opened = open();
+    const batch = opened instanceof Promise ? await opened : opened;
     let result: Result;
     try {
       result = await work(batch);

@@ -122,7 +122,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const take = ({ value }: Answered) => resolve(value);
-      this.#begin(script, { keys, args }, timeoutMs, undefined, take, reject);
+      this.begin(script, { keys, args }, timeoutMs, undefined, take, reject);
     });
   }
 
@@ -142,11 +142,12 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     return new Promise((resolve, reject) => {
       const take = ({ value, shortfall }: Answered) =>
         resolve({ value, shortfall: shortfall ?? Promise.resolve(undefined) });
-      this.#begin(script, { keys, args }, timeoutMs, confirmation, take, reject);
+      this.begin(script, { keys, args }, timeoutMs, confirmation, take, reject);
     });
   }
 
-  #begin(
+  /** {@link run} or, with a confirmation, {@link runConfirmed} for who needs no promise: each costs every write of it. */
+  begin(
     script: RedisScript,
     call: ScriptCall,
     timeoutMs: number,

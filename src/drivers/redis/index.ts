@@ -8,6 +8,7 @@ export { eraseKeys } from './erase.js';
 export type { Confirmation, Written } from './replicas.js';
 export {
   defineScript,
+  defineThinScript,
   executedInPart,
   foreign,
   type RedisScript,

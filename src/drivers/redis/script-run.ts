@@ -3,7 +3,7 @@ import { replyCode } from './errors.js';
 import type { Caller, Link } from './link.js';
 import { type Confirmation, shortfallOf } from './replicas.js';
 import type { Retries } from './retries.js';
-import type { RedisScript, ScriptCall } from './script.js';
+import { type RedisScript, type ScriptCall, thinlyDone } from './script.js';
 
 /** What the connection does about a run that one try on a link has not settled. */
 export interface Runs {
@@ -89,15 +89,16 @@ export class ScriptRun implements Caller {
   answered(reply: unknown): void {
     const link = this.#link as Link;
     const { script } = this;
-    const [time, verdict, value] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const serverMs = Number(time);
-    if (!(serverMs > 0) || (verdict !== 'done' && verdict !== 'too-late')) {
+    const parts: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    const serverMs = Number(parts[0]);
+    const isDone = parts[1] === thinlyDone || parts[1] === 'done';
+    if (!(serverMs > 0) || (!isDone && parts[1] !== 'too-late')) {
       this.#garbage(link);
       return;
     }
     if (this.#isWithText) link.scripts.add(script.sha);
     link.clock.observe(serverMs, this.#sentAtMs, this.#runs.nowMs());
-    if (verdict === 'done') this.#resolve({ value, shortfall: this.#shortfall });
+    if (isDone) this.#resolve({ value: parts[2], shortfall: this.#shortfall });
     else this.#runs.tooLate(this);
   }
 

@@ -40,14 +40,14 @@ export class RedisBatch extends Batch {
   protected readonly resource = 'redis';
   /** @internal The fence that it belongs to. */
   readonly owner: object;
-  readonly #checkKeys: (keys: readonly string[]) => void;
+  readonly #checkKey: (key: string) => void;
   readonly #entries: Entry[] = [];
 
-  /** @internal Use `fence.transaction`. @param checkKeys throws if they cannot be in a batch. */
-  constructor(owner: object, checkKeys: (keys: readonly string[]) => void) {
+  /** @internal Use `fence.transaction`. @param checkKey throws if it cannot be in a batch. */
+  constructor(owner: object, checkKey: (key: string) => void) {
     super();
     this.owner = owner;
-    this.#checkKeys = checkKeys;
+    this.#checkKey = checkKey;
   }
 
   /**
@@ -70,7 +70,7 @@ export class RedisBatch extends Batch {
       }
       const texts = checkArguments(name, args);
       const keys = keysOf(name, texts);
-      this.#checkKeys(keys);
+      for (const key of keys) this.#checkKey(key);
       const queued = new QueuedCommand<RedisReply<Name>>();
       this.#entries.push({ name, args: texts, keys, queued: queued as QueuedCommand<unknown> });
       return queued;
@@ -85,6 +85,11 @@ export class RedisBatch extends Batch {
   /** @internal */
   get recorded(): readonly Effect[] {
     return this.effects;
+  }
+
+  /** @internal Of a batch of one command. */
+  answerFirst(reply: unknown): void {
+    this.#entries[0]?.queued.answer(reply);
   }
 
   /** @internal */

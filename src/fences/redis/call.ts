@@ -5,7 +5,7 @@ import type { FencingToken } from '../contract.js';
 import type { Candidate } from '../rule.js';
 import type { RedisBatch } from './batch.js';
 import { writeCommands } from './commands.js';
-import type { Single } from './gathering.js';
+import type { SingleCommand } from './gathering.js';
 import type { FenceKeys } from './keys.js';
 
 export interface BatchCall {
@@ -60,7 +60,7 @@ export function installedText({ term, holderDigest }: Candidate): string {
 }
 
 /** The command of a batch that holds no more than that; `undefined`: it does, or nothing. */
-export function singleOf(batch: RedisBatch): Single | undefined {
+export function singleOf(batch: RedisBatch): SingleCommand | undefined {
   const { entries, recorded } = batch;
   return entries.length === 1 && recorded.length === 0 ? entries[0] : undefined;
 }

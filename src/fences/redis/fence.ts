@@ -29,7 +29,7 @@ import {
 } from '../rule.js';
 import { RedisBatch } from './batch.js';
 import { batchCall, installedText, singleOf } from './call.js';
-import { Gathering } from './gathering.js';
+import { Gathering, type Single, type SingleCommand } from './gathering.js';
 import { FenceKeys } from './keys.js';
 import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
 import {
@@ -93,10 +93,14 @@ class FenceInRedis implements RedisFence {
   readonly #installed = new Set<string>();
   /** The one that was seen last. */
   #latest: string | undefined;
-  readonly #singles = new Gathering(({ keys, args }) =>
-    this.#writes.write(singlesScript, keys, args, this.#options.timeoutMs),
-  );
-  readonly #check = (keys: readonly string[]) => this.#checkKeys(keys);
+  readonly #singles = new Gathering((call, resolve, reject) => {
+    const { timeoutMs, confirmation } = this.#options;
+    this.#session.connection.begin(singlesScript, call, timeoutMs, confirmation, resolve, reject);
+  });
+  readonly #checkKey = (key: string) => this.#checkKeyOfBatch(key);
+  readonly #openBatch = () => new RedisBatch(this, this.#checkKey);
+  /** Tokens that were checked before, as they were then: each write shows one, and most show the same. */
+  readonly #accepted = new WeakMap<FencingToken, Accepted>();
 
   constructor(
     urlOrClient: string | URL | DuplicableRedisClient,
@@ -128,22 +132,18 @@ class FenceInRedis implements RedisFence {
   }
 
   async claim(token: FencingToken): Promise<void> {
-    const candidate = this.#accept(token);
-    await this.#execute(`the claim of "${candidate.name}"`, candidate, undefined);
+    const accepted = this.#accept(token);
+    await this.#execute(`the claim of "${accepted.name}"`, accepted, undefined);
   }
 
   async transaction<Result>(
     token: FencingToken,
     work: (batch: RedisBatch) => Promise<Result>,
   ): Promise<Result> {
-    const candidate = this.#accept(token);
+    const accepted = this.#accept(token);
     validateWork(work);
-    const title = `the batch under "${candidate.name}"`;
-    return await runBatches(
-      title,
-      async () => this.#open(),
-      work,
-      (batch) => this.#execute(title, candidate, batch),
+    return await runBatches(accepted.title, this.#openBatch, work, (batch) =>
+      this.#executeBatch(accepted, batch),
     );
   }
 
@@ -179,10 +179,6 @@ class FenceInRedis implements RedisFence {
     await this.#session.close();
   }
 
-  #open(): RedisBatch {
-    return new RedisBatch(this, this.#check);
-  }
-
   async #recordedId(effect: Effect): Promise<string | undefined> {
     const id = await this.#read(effectScript, this.#keys.effect(effect));
     if (Array.isArray(id)) throw corrupt(this.#keys.effect(effect));
@@ -195,6 +191,24 @@ class FenceInRedis implements RedisFence {
   }
 
   /** @returns `false`: an effect was recorded meanwhile, and nothing was executed. */
+  #executeBatch(accepted: Accepted, batch: RedisBatch): Promise<boolean> {
+    this.#session.throwIfClosed();
+    const command = this.#singleOf(accepted, batch);
+    if (command === undefined) return this.#execute(accepted.title, accepted, batch);
+    return new Promise((resolve, reject) => {
+      const anew = () => resolve(this.#execute(accepted.title, accepted, batch));
+      const remember = () => this.#remember(accepted.name);
+      const single = new SingleBatch(command, accepted, batch, { resolve, reject, anew, remember });
+      this.#singles.add(accepted.key, accepted.installed, single);
+    });
+  }
+
+  /** The command of a batch that holds no more than that, of a term that is known to be installed; else `undefined`. */
+  #singleOf({ name }: Accepted, batch: RedisBatch): SingleCommand | undefined {
+    if (this.#leases !== undefined || !this.#installed.has(name)) return undefined;
+    return singleOf(batch);
+  }
+
   async #execute(
     title: string,
     candidate: Candidate,
@@ -224,10 +238,7 @@ class FenceInRedis implements RedisFence {
           `${title} was refused: the term of "${name}" was installed and is gone, so the server has lost data, and an earlier owner may have written since. Claim it, and read again what you know.`,
         );
       case 'failed':
-        throw new StoreRefusedError(
-          codeOf(detail),
-          `${title} was refused: ${failed(batch, place)} failed with ${codeOf(detail)}; nothing was executed.`,
-        );
+        throw refused(title, batch, place, detail);
       case 'part':
         this.#remember(name);
         throw new OutcomeUnknownError(
@@ -251,14 +262,6 @@ class FenceInRedis implements RedisFence {
     const leases = this.#leases;
     // A claim says that its owner begins, and reads what there is now.
     const mustBeInstalled = batch !== undefined && this.#installed.has(candidate.name);
-    if (mustBeInstalled && leases === undefined) {
-      const single = singleOf(batch);
-      if (single !== undefined) {
-        const key = this.#keys.term(candidate.name);
-        const written = await this.#singles.add(key, installedText(candidate), single);
-        if ((written.value as [string])[0] !== 'other') return { ...written, keys: single.keys };
-      }
-    }
     const call = { candidate, batch, mustBeInstalled, effectLifeMs, leases };
     const { keys, args } = batchCall(this.#keys, call);
     const script = leases === undefined ? batchScript : leasedBatchScript;
@@ -276,18 +279,15 @@ class FenceInRedis implements RedisFence {
       this.#installed.delete(longestUnused);
   }
 
-  #checkKeys(keys: readonly string[]): void {
-    const isUsable = (key: string) => !this.#keys.isOwn(key) && this.#isInSlot(key);
-    if (keys.every(isUsable)) return;
-    const own = keys.filter((key) => this.#keys.isOwn(key));
-    if (own.length > 0) {
+  #checkKeyOfBatch(key: string): void {
+    if (this.#keys.isOwn(key)) {
       const remedy = 'choose other keys';
-      throw new OptionError('key', own.join(', '), "is one of the fence's own", remedy);
+      throw new OptionError('key', key, "is one of the fence's own", remedy);
     }
-    const elsewhere = keys.filter((key) => !this.#isInSlot(key));
+    if (this.#isInSlot(key)) return;
     throw new OptionError(
       'key',
-      elsewhere.join(', '),
+      key,
       'is in another slot of the cluster than the fence, so one step cannot write it',
       `begin it with ${this.hashTag}, or choose the hashTag of the fence to fit`,
     );
@@ -298,10 +298,106 @@ class FenceInRedis implements RedisFence {
     return this.#session.topology !== 'cluster' || slotOf(key) === slotOf(this.hashTag);
   }
 
-  #accept(token: FencingToken): Candidate {
+  #accept(token: FencingToken): Accepted {
     this.#session.throwIfClosed();
-    return validateToken('redis', token);
+    const before = this.#accepted.get(token);
+    if (before !== undefined && isAsBefore(token, before)) return before;
+    const candidate = validateToken('redis', token);
+    const accepted = {
+      ...candidate,
+      title: `the batch under "${candidate.name}"`,
+      key: this.#keys.term(candidate.name),
+      installed: installedText(candidate),
+    };
+    this.#accepted.set(token, accepted);
+    return accepted;
   }
+}
+
+/** A token, checked, and what is made of it for each batch. */
+interface Accepted extends Candidate {
+  /** For messages. */
+  readonly title: string;
+  /** Under which its term stands. */
+  readonly key: string;
+  /** What stands there while it is installed. */
+  readonly installed: string;
+}
+
+/** It is the caller's object, who may have changed it. */
+function isAsBefore({ name, term, holder }: FencingToken, before: Accepted): boolean {
+  return name === before.name && term === before.term && holder?.digest === before.holderDigest;
+}
+
+interface SingleOutcome {
+  resolve(isExecuted: true): void;
+  reject(error: Error): void;
+  /** By the whole script. */
+  anew(): void;
+  /** That the name is installed. */
+  remember(): void;
+}
+
+/** A batch of one command that travels with others. */
+class SingleBatch implements Single {
+  readonly command: SingleCommand;
+  readonly #title: string;
+  readonly #batch: RedisBatch;
+  readonly #outcome: SingleOutcome;
+
+  constructor(
+    command: SingleCommand,
+    { title }: Accepted,
+    batch: RedisBatch,
+    outcome: SingleOutcome,
+  ) {
+    this.command = command;
+    this.#title = title;
+    this.#batch = batch;
+    this.#outcome = outcome;
+  }
+
+  done(reply: unknown, shortfall: Promise<string | undefined> | undefined): void {
+    this.#outcome.remember();
+    if (shortfall === undefined) this.#confirmed(reply);
+    else void this.#whenConfirmed(reply, shortfall);
+  }
+
+  async #whenConfirmed(reply: unknown, shortfall: Promise<string | undefined>): Promise<void> {
+    const missing = await shortfall;
+    if (missing === undefined) this.#confirmed(reply);
+    else this.#outcome.reject(notConfirmed(this.#title, missing));
+  }
+
+  #confirmed(reply: unknown): void {
+    this.#batch.answerFirst(reply);
+    this.#outcome.resolve(true);
+  }
+
+  refused(words: unknown): void {
+    this.#outcome.reject(refused(this.#title, this.#batch, 1, words));
+  }
+
+  judgeAnew(): void {
+    this.#outcome.anew();
+  }
+
+  failed(error: Error): void {
+    this.#outcome.reject(error);
+  }
+}
+
+function refused(
+  title: string,
+  batch: RedisBatch | undefined,
+  place: unknown,
+  words: unknown,
+): StoreRefusedError {
+  const code = codeOf(words);
+  return new StoreRefusedError(
+    code,
+    `${title} was refused: ${failed(batch, place)} failed with ${code}; nothing was executed.`,
+  );
 }
 
 function corrupt(key: string): RecordCorruptError {

@@ -1,7 +1,7 @@
 import { encodeName, validateName } from '../../coordinators/index.js';
 import { checkReplicas } from '../../coordinators/redis/index.js';
 import type { Confirmation, RedisSourceOptions } from '../../drivers/redis/index.js';
-import { type Known, requireKnown, requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -100,7 +100,7 @@ export function resolveOptions(options: RedisFenceOptions): ResolvedOptions {
 
 function leasesOf(leases: RedisFenceOptions['leases']): string | undefined {
   if (leases === undefined) return undefined;
-  const { namespace = 'default' } = requireObject('leases', leases);
+  const { namespace = 'default' } = requireKnown('leases', leases, { namespace: true });
   return validateName(namespace, 'leases.namespace');
 }
 

@@ -1,5 +1,5 @@
 import { records } from '../../coordinators/redis/index.js';
-import { defineScript, foreign } from '../../drivers/redis/index.js';
+import { defineScript, defineThinScript, foreign } from '../../drivers/redis/index.js';
 
 /**
  * Lua: the rule of every fence. Terms are decimal texts without leading zeros, and compared as such, so that no number is
@@ -115,21 +115,26 @@ export const leasedBatchScript = defineScript('the fenced batch', batchBody(true
  *
  * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; for each command how many words
  *   it has, and these.
- * - Returns `each` and, for each command, `done` and its reply or `failed`, the server's words and 1 | `other`: something else
- *   stands there, and nothing was changed; the whole script has to judge.
+ * - Returns a list: the places of the commands that were refused, or 0 for none; then for each command its reply or, if it
+ *   was refused, the server's words | 0: something else stands there, and nothing was changed; the whole script has to judge.
  */
-export const singlesScript = defineScript(
+export const singlesScript = defineThinScript(
   'the fenced batch',
-  `if pcall('GET', KEYS[1]) ~= ARGV[2] then return { 'other' } end
-local answers, count, at = {}, #ARGV, 3
-while at <= count do
-  local last = at + tonumber(ARGV[at])
-  local reply = pcall(unpack(ARGV, at + 1, last))
-  local isRefused = type(reply) == 'table' and reply.err
-  answers[#answers + 1] = isRefused and { 'failed', reply.err, 1 } or { 'done', { reply } }
-  at = last + 1
+  `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done, 0 } end
+local words, pcall = ARGV, redis.pcall
+local answers, place, at, count = { 0 }, 1, 3, #words
+while at < count do
+  local last = at + words[at]
+  local reply = pcall(unpack(words, at + 1, last))
+  if type(reply) == 'table' and reply.err then
+    local refused = answers[1] == 0 and {} or answers[1]
+    refused[#refused + 1] = place
+    answers[1], reply = refused, reply.err
+  end
+  place, at = place + 1, last + 1
+  answers[place] = reply
 end
-return { 'each', answers }
+return { now, done, answers }
 `,
 );
 
