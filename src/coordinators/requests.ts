@@ -1,4 +1,4 @@
-import { requireDuration } from '../errors/checks.js';
+import { requireDuration, requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { type Act, longestByBytes, longestReasonBytes, type RevokeRequest } from './acts.js';
 import type { EnrollRequest, Standing, WithdrawRequest } from './candidates.js';
@@ -96,6 +96,11 @@ export function checkEnrollments(requests: readonly EnrollRequest[]): EnrollRequ
 
 export function checkWithdrawals(requests: readonly WithdrawRequest[]): WithdrawRequest[] {
   return checkBatch(requests, ({ holder }) => checkHolder(holder));
+}
+
+/** As it comes from a user. @throws {OptionError} for what is no act, or says more than that. */
+export function requireAct(act: Act): Act {
+  return requireKnown('act', act, { by: true, reason: true }, 'pass { by, reason }');
 }
 
 export function checkAct(act: Act): Act {

@@ -1,5 +1,6 @@
 import type { Act, LeaseRecord } from '../coordinators/index.js';
-import { requireObject, requireSignal } from '../errors/checks.js';
+import { requireAct } from '../coordinators/requests.js';
+import { type Known, requireKnown, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { EventSource } from '../events/index.js';
 import type { EndReason, Lease, Leases } from '../leases/index.js';
@@ -35,6 +36,10 @@ export interface ElectionRevocation extends Act {
   /** For how long after the term has ended. Only with `to`. 1 ms to 24 h; default the ttl. */
   readonly reserveMs?: number;
 }
+
+const revocationKeys: Known<ElectionRevocation> = {
+  ...{ by: true, reason: true, term: true, to: true, reserveMs: true },
+};
 
 /**
  * The election of one leader for a name, as one process takes part in it. Made by `Elections.election`.
@@ -95,7 +100,7 @@ export class Election {
    * with the default ttl).
    */
   async campaign(options: CampaignOptions = {}): Promise<Lease | undefined> {
-    requireWaitOptions(options);
+    requireWaitOptions(requireKnown('options', options, { signal: true, waitMs: true }));
     const { waitMs = Number.POSITIVE_INFINITY, signal } = options;
     signal?.throwIfAborted();
     return this.#candidacy.campaign(waitMs, signal);
@@ -202,12 +207,12 @@ export class Election {
    * @throws {OptionError} for a `by` or `reason` that is no text, or too long. Otherwise as `Leases.read`.
    */
   async suspend(act: Act): Promise<LeaseRecord> {
-    return this.#leases.coordinator.suspend(this.name, requireObject('act', act), this.#call);
+    return this.#leases.coordinator.suspend(this.name, requireAct(act), this.#call);
   }
 
   /** Ends a suspension; `false` if there was none. @throws as {@link suspend}. */
   async resume(act: Act): Promise<boolean> {
-    return this.#leases.coordinator.resume(this.name, requireObject('act', act), this.#call);
+    return this.#leases.coordinator.resume(this.name, requireAct(act), this.#call);
   }
 
   /**
@@ -216,7 +221,8 @@ export class Election {
    * its `revocation`, or whatever was there instead. @throws as {@link suspend}.
    */
   async revoke(revocation: ElectionRevocation): Promise<LeaseRecord | undefined> {
-    const { by, reason, term, to, reserveMs } = requireObject('revocation', revocation);
+    requireKnown('revocation', revocation, revocationKeys, 'pass { by, reason }');
+    const { by, reason, term, to, reserveMs } = revocation;
     const { ttlMs } = this.#options.timing;
     if (to === undefined && reserveMs !== undefined) {
       const remedy = 'name in "to" for whom, or leave it out';
@@ -259,7 +265,7 @@ export class Election {
 }
 
 /** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
-function requireStopOptions<Options extends StopOptions>(options: Options): Options {
-  requireSignal(requireObject('options', options).signal);
+function requireStopOptions(options: StopOptions): StopOptions {
+  requireSignal(requireKnown('options', options, { signal: true }).signal);
   return options;
 }

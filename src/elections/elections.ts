@@ -23,7 +23,7 @@ export class Elections implements AsyncDisposable {
   /** Those it was made with. */
   readonly leases: Leases;
   readonly #elections = new Map<string, Election>();
-  readonly #made = new Emitter<{ election: Election }>();
+  readonly #made = new Emitter<{ election: Election }>({ election: true });
   readonly #subscriptions: readonly Unsubscribe[];
   readonly #evidence: EvidenceRecorder | undefined;
   #closing: Promise<void> | undefined;
@@ -72,7 +72,7 @@ export class Elections implements AsyncDisposable {
 
   /** Calls `listener` at once with each election that was made here, and later with each that will be. */
   onElection(listener: (election: Election) => void): Unsubscribe {
-    const told = isolated(listener);
+    const told = isolated('onElection', listener);
     for (const election of this.#elections.values()) told(election);
     return this.#made.on('election', told);
   }

@@ -56,7 +56,7 @@ export interface ResolvedElectionOptions {
   readonly longestPauseMs: number;
 }
 
-const optionKeys: Known<ElectionOptions> = {
+export const electionKeys: Known<ElectionOptions> = {
   metadata: true,
   eligible: true,
   preference: true,
@@ -79,7 +79,7 @@ export function resolveElectionOptions(
   promises: CoordinatorPromises,
 ): ResolvedElectionOptions {
   validateName(name);
-  const { eligible = true, preference = 0 } = requireKnown('options', options, optionKeys);
+  const { eligible = true, preference = 0 } = requireKnown('options', options, electionKeys);
   if (typeof eligible !== 'boolean')
     throw new OptionError('eligible', eligible, 'is neither true nor false', 'use one of them');
   const timing = refineTiming(base, options, promises);

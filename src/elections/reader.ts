@@ -35,7 +35,7 @@ const staleAfterPolls = 3;
  */
 export class LeadershipReader {
   readonly #options: ReaderOptions;
-  readonly #listeners = new Emitter<{ changed: undefined }>();
+  readonly #listeners = new Emitter<{ changed: undefined }>({ changed: true });
   #knowledge: Knowledge = nothingKnown;
   #observerCount = 0;
   #run: Run | undefined;

@@ -1,4 +1,5 @@
 import { type Known, requireKnownName } from '../errors/checks.js';
+import { tell } from './isolated.js';
 
 /** Takes back what a subscription set up. Safe to call twice. */
 export type Unsubscribe = () => void;
@@ -11,21 +12,20 @@ export type Unsubscribe = () => void;
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
-  readonly #known: Known<Events> | undefined;
+  readonly #known: Known<Events> | 'any';
 
-  /** @param known all names, if `on` is to refuse every other one. Default: whatever somebody listens to is taken. */
-  constructor(known?: Known<Events>) {
+  /** @param known all names, so that `on` refuses every other one; `any` where they are not known before. */
+  constructor(known: Known<Events> | 'any') {
     this.#known = known;
   }
 
   /**
    * Calls `listener` with every later event of that name, in order of subscription, synchronously.
    *
-   * @throws {OptionError} for a name that no event has, where the names are known.
+   * @throws {OptionError} for a name that no event has.
    */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): Unsubscribe {
-    if (this.#known !== undefined)
-      requireKnownName('event', name, this.#known, 'is told by nobody');
+    if (this.#known !== 'any') requireKnownName('event', name, this.#known, 'is told by nobody');
     const own = (event: Events[Name]) => listener(event);
     let set = this.#listeners.get(name);
     if (set === undefined) {
@@ -42,15 +42,7 @@ export class Emitter<Events extends object> {
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const set = this.#listeners.get(name);
     if (set === undefined) return;
-    for (const listener of [...set]) {
-      try {
-        const returned: unknown = (listener as (event: Events[Name]) => unknown)(event);
-        // An async listener throws later, and would end the process as an unhandled rejection.
-        if (returned instanceof Promise) returned.catch((error: unknown) => warn(name, error));
-      } catch (error) {
-        warn(name, error);
-      }
-    }
+    for (const listener of [...set]) tell(name, listener as (event: Events[Name]) => void, event);
   }
 
   listenerCount(name: keyof Events): number {
@@ -60,11 +52,6 @@ export class Emitter<Events extends object> {
   removeAll(): void {
     this.#listeners.clear();
   }
-}
-
-function warn(name: PropertyKey, error: unknown): void {
-  const why = error instanceof Error ? error.message : String(error);
-  process.emitWarning(`a listener for "${String(name)}" threw: ${why}`, 'TenureListenerWarning');
 }
 
 /** The half of an {@link Emitter} that users see: they listen, they do not emit. */

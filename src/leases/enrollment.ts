@@ -66,7 +66,7 @@ export class Enrollment {
    * @throws {OptionError} for what a store would refuse; nothing is changed then.
    */
   update(options: Partial<EnrollOptions>): void {
-    const next = { ...this.#options, ...options };
+    const next = { ...this.#options, ...requireKnown('options', options, enrollKeys) };
     validateEnrollment(this.name, this.#entry.holder, next);
     this.#options = next;
     this.#entry.update();

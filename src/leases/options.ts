@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type CoordinatorPromises, longestTtlMs, validateHolderId } from '../coordinators/index.js';
+import { type Known, requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 
 /** How long a lease lasts and how it is kept. All durations in milliseconds of monotonic time. */
@@ -30,8 +31,16 @@ const driftShare = 0.01;
 /** What remains for the reading of clocks itself: uptime has a resolution of 10 ms. */
 const marginMs = 10;
 
+const timingKeys: Known<LeaseTiming> = {
+  ...{ ttlMs: true, renewEveryMs: true, giveUpAfterMs: true, attemptTimeoutMs: true },
+};
+
 /** Fills in the defaults and checks every relation; nothing is corrected silently. @throws {OptionError} */
 export function resolveTiming(timing: LeaseTiming = {}): ResolvedTiming {
+  return resolved(requireKnown('timing', timing, timingKeys));
+}
+
+function resolved(timing: LeaseTiming): ResolvedTiming {
   const { ttlMs = defaultTtlMs } = timing;
   duration('ttlMs', ttlMs);
   if (!Number.isInteger(ttlMs) || ttlMs < 100 || ttlMs > longestTtlMs) {
@@ -91,11 +100,11 @@ export function grantedTiming(
   timing: LeaseTiming,
   { smallestTtlMs, largestTtlMs, store }: CoordinatorPromises,
 ): ResolvedTiming {
-  const resolved = resolveTiming(timing);
-  if (resolved.ttlMs >= smallestTtlMs && resolved.ttlMs <= largestTtlMs) return resolved;
+  const granted = resolved(timing);
+  if (granted.ttlMs >= smallestTtlMs && granted.ttlMs <= largestTtlMs) return granted;
   throw new OptionError(
     'ttlMs',
-    resolved.ttlMs,
+    granted.ttlMs,
     `is not granted by ${store}`,
     `use ${smallestTtlMs} to ${largestTtlMs} milliseconds`,
   );

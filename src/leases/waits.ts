@@ -1,7 +1,7 @@
 import { checkPreference } from '../coordinators/requests.js';
 import { type Known, requireSignal } from '../errors/checks.js';
 import { OptionError, type TenureError } from '../errors/index.js';
-import { Emitter, onAbort } from '../events/index.js';
+import { isolated, onAbort } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
 import type { AcquireOutcome } from './acquisition.js';
 import type { Lease } from './lease.js';
@@ -79,12 +79,10 @@ export class Waits {
     const { runtime, holderId, roster, attempt, confirm } = this.#options;
     const { preference = 0, metadata, onQueued, onRetry } = options;
     // Isolated: what a listener of the user's throws must not end the wait.
-    const told = new Emitter<{
-      queued: undefined;
-      retry: [error: TenureError, retryInMs: number];
-    }>();
-    if (onQueued !== undefined) told.on('queued', () => onQueued());
-    if (onRetry !== undefined) told.on('retry', (retry) => onRetry(...retry));
+    const queued = isolated('onQueued', () => onQueued?.());
+    const retried = isolated('onRetry', (retry: [error: TenureError, retryInMs: number]) =>
+      onRetry?.(...retry),
+    );
     const asked = {
       standing: 'waiting',
       preference,
@@ -96,10 +94,10 @@ export class Waits {
       longestPauseMs: timing.renewEveryMs,
       attempt: () => attempt(name, options),
       enroll: (listener) => {
-        told.emit('queued', undefined);
+        queued(undefined);
         return roster.enroll(name, asked, timing, listener);
       },
-      onRetry: (...retry) => told.emit('retry', retry),
+      onRetry: (...retry) => retried(retry),
       confirm,
     });
   }

@@ -1,4 +1,10 @@
 export { catalogue } from './catalogue.js';
 export type { Labels } from './instruments.js';
 export { Counter, Gauge, Histogram } from './instruments.js';
-export { Metrics, type MetricsOptions, type Observable, type ObserveOptions } from './metrics.js';
+export {
+  Metrics,
+  type MetricsOptions,
+  metricsKeys,
+  type Observable,
+  type ObserveOptions,
+} from './metrics.js';

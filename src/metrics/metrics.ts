@@ -1,5 +1,5 @@
 import { Elections } from '../elections/index.js';
-import { requireKnown, requireWhole } from '../errors/checks.js';
+import { type Known, requireKnown, requireWhole } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
 import type { Unsubscribe } from '../events/index.js';
 import { Leases } from '../leases/index.js';
@@ -36,6 +36,10 @@ export interface MetricsOptions {
   readonly runtime?: Runtime;
 }
 
+export const metricsKeys: Known<MetricsOptions> = {
+  ...{ nameLimit: true, shardSeriesLimit: true, asksStore: true, runtime: true },
+};
+
 /** What can be observed. A worker brings its leases and its topic along, elections their leases. */
 export type Observable =
   | Leases
@@ -65,17 +69,11 @@ export class Metrics {
 
   /** Watches the event loop and the fences of this process from now on. @throws {OptionError} */
   constructor(options: MetricsOptions = {}) {
-    const known = {
-      nameLimit: true,
-      shardSeriesLimit: true,
-      asksStore: true,
-      runtime: true,
-    } as const;
     const {
       nameLimit = 100,
       shardSeriesLimit = 64,
       asksStore = true,
-    } = requireKnown('options', options, known);
+    } = requireKnown('options', options, metricsKeys);
     requireWhole('nameLimit', nameLimit, 1, 10_000);
     requireWhole('shardSeriesLimit', shardSeriesLimit, 0, 4_096);
     this.#runtime = requireRuntime(options.runtime);

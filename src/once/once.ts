@@ -1,5 +1,5 @@
 import type { Act } from '../coordinators/index.js';
-import { requireObject } from '../errors/checks.js';
+import { type Known, requireKnown } from '../errors/checks.js';
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
 import type { Effect } from './attempt.js';
@@ -23,6 +23,8 @@ export interface SettleOptions extends Act {
   /** Only this attempt, as it was read. Default: whichever is of unknown outcome when it is settled. */
   readonly of?: OnceAttemptRef;
 }
+
+const settleKeys: Known<SettleOptions> = { by: true, reason: true, of: true };
 
 /**
  * Effects that cannot be fenced (a payment, a mail), each at most once per key as far as that can be known, whoever calls
@@ -114,6 +116,7 @@ export class Once implements EventSource<OnceEvents> {
    */
   async unknown(options: Partial<OnceUnknownOptions> = {}): Promise<OnceRecord[]> {
     this.#throwIfClosed();
+    requireKnown('options', options, { limit: true, after: true });
     return this.store.unknown({ limit: 100, ...options }, this.#call);
   }
 
@@ -131,7 +134,7 @@ export class Once implements EventSource<OnceEvents> {
   ): Promise<{ readonly isSettled: boolean; readonly record: OnceRecord | undefined }> {
     this.#throwIfClosed();
     const { runtime, keepMs } = this.#options;
-    const { by, reason, of } = requireObject('act', act, 'pass { by, reason }');
+    const { by, reason, of } = requireKnown('act', act, settleKeys, 'pass { by, reason }');
     const end = settlementOf(outcome, keepMs);
     const request = { key, nonce: runtime.randomHex(16), of, end, by, reason };
     const settled = await this.store.settle(request, this.#call);

@@ -63,7 +63,7 @@ export interface ResolvedJob {
   readonly keepRuns: number;
 }
 
-const jobKeys: Known<JobOptions> = {
+export const jobKeys: Known<JobOptions> = {
   ...{ cron: true, timeZone: true, misfire: true, lateAfterMs: true, catchUpMs: true },
   ...{ timeoutMs: true, retry: true, resumeLimit: true, keepRuns: true },
 };

@@ -1,5 +1,6 @@
 import type { Act, LeaseRecord } from '../coordinators/index.js';
-import { type Known, requireKnown, requireMethods, requireObject } from '../errors/checks.js';
+import { requireAct } from '../coordinators/requests.js';
+import { type Known, requireKnown, requireMethods } from '../errors/checks.js';
 import { OptionError, RecordCorruptError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
@@ -85,7 +86,7 @@ export class Jobs {
    * under way. Resolves with its id at once; what becomes of it tells the history.
    */
   async runNow(job: string, act: Act): Promise<string> {
-    const { by, reason } = requireObject('act', act);
+    const { by, reason } = requireAct(act);
     const id = `${validateJobName(job)}!${this.#runtime.randomHex(8)}`;
     const asked = await this.#store.request({ id, job, by, reason }, this.#call);
     if (asked === undefined) throw new JobUnknownError(job);

@@ -1,5 +1,5 @@
 import { type Act, checkTimeout } from '../coordinators/index.js';
-import { checkAct } from '../coordinators/requests.js';
+import { checkAct, requireAct } from '../coordinators/requests.js';
 import { requireArray, requireObject, requireWhole } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { RunsOptions } from './contract.js';
@@ -64,6 +64,6 @@ export function checkRunId(id: string): string {
 
 /** A copy, checked. @throws {OptionError} */
 export function checkedAct(act: Act): Act {
-  const { by, reason } = checkAct(requireObject('act', act));
+  const { by, reason } = checkAct(requireAct(act));
   return { by, reason };
 }

@@ -6,7 +6,8 @@ import {
   type Work,
   WorkOverdueError,
 } from '../elections/index.js';
-import { type Known, requireDuration, requireKnown, requireObject } from '../errors/checks.js';
+import { electionKeys } from '../elections/options.js';
+import { type Known, requireDuration, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
@@ -80,7 +81,7 @@ export class Schedule implements AsyncDisposable {
       throw new OptionError('spread', spread, 'is neither true nor false', 'use one of them');
     this.#spread = spread;
     this.#pollMs = requireDuration('pollMs', pollMs, 50, 60_000);
-    this.#election = requireObject('election', election);
+    this.#election = requireKnown('election', election, electionKeys);
     this.#leases = new Leases(store.coordinator, timing);
     this.#elections = new Elections(this.#leases);
     const { runtime } = this.#leases;
@@ -215,7 +216,7 @@ export class Schedule implements AsyncDisposable {
   }
 }
 
-const scheduleKeys: Known<ScheduleOptions> = {
+export const scheduleKeys: Known<ScheduleOptions> = {
   ...{ name: true, spread: true, pollMs: true, election: true },
   ...{ id: true, runtime: true },
   ...{ ttlMs: true, renewEveryMs: true, giveUpAfterMs: true, attemptTimeoutMs: true },

@@ -1,3 +1,4 @@
+import type { Known } from '../errors/checks.js';
 import type { EndReason } from '../leases/index.js';
 import type { MemberState } from './balance.js';
 import type { Takeover } from './takeovers.js';
@@ -26,6 +27,18 @@ export interface ShardWorkerEvents {
   /** Something went wrong and will be tried again. */
   error: { readonly error: unknown; readonly during: FailedStep };
 }
+
+export const shardWorkerEventNames: Known<ShardWorkerEvents> = {
+  ...{
+    claimed: true,
+    takenOver: true,
+    termHealed: true,
+    handedOff: true,
+    released: true,
+    lost: true,
+  },
+  ...{ planned: true, memberState: true, error: true },
+};
 
 /** `handoff-unconfirmed`: the store did not confirm the handoff, and the successor may have to wait for an expiry. */
 export type ReleaseCause = 'no-successor' | 'begin-failed' | 'handoff-unconfirmed';

@@ -1,5 +1,5 @@
 import { validateName } from '../coordinators/index.js';
-import { requireMethods } from '../errors/checks.js';
+import { type Known, requireKnown, requireMethods } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { Leases } from '../leases/index.js';
 import { defaultShardCount, largestShardCount, validateShardCount } from './shard-of.js';
@@ -46,9 +46,15 @@ export type ResolvedShardWorkerOptions = Required<Omit<ShardWorkerOptions, 'pins
 
 const longestReserveMs = 5_000;
 
+const optionKeys: Known<ShardWorkerOptions> = {
+  ...{ leases: true, group: true, work: true, shardCount: true, pins: true },
+  ...{ sweepEveryMs: true, reserveMs: true, drainTimeoutMs: true, abortGraceMs: true },
+};
+
 /** @throws {OptionError} for a wrong value, or pins of another group or shard count. */
 export function resolveShardWorkerOptions(options: ShardWorkerOptions): ResolvedShardWorkerOptions {
-  validateParts(options ?? {});
+  requireKnown('options', options, optionKeys, 'pass { leases, group, work }');
+  validateParts(options);
   const { leases, group, work, pins } = options;
   const { ttlMs, renewEveryMs } = leases.timing;
   const shardCount = validateShardCount(options.shardCount ?? defaultShardCount);

@@ -1,5 +1,5 @@
 import { type Coordinator, checkTimeout, validateName } from '../coordinators/index.js';
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { type Known, requireKnown, requireMethods } from '../errors/checks.js';
 import { StoreRefusedError } from '../errors/index.js';
 import { Backoff, type Runtime, sleep } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
@@ -18,6 +18,10 @@ export interface PinsOptions {
   /** Clocks, timers and randomness. Default: the real ones. */
   readonly runtime?: Runtime;
 }
+
+const optionKeys: Known<PinsOptions> = {
+  ...{ coordinator: true, group: true, shardCount: true, timeoutMs: true, runtime: true },
+};
 
 /** So many writers in a row may be faster than us. */
 const conflictLimit = 20;
@@ -38,7 +42,7 @@ export class Pins {
   #reading: Promise<PinTable> | undefined;
 
   private constructor(options: PinsOptions) {
-    requireObject('options', options, 'pass { coordinator, group }');
+    requireKnown('options', options, optionKeys, 'pass { coordinator, group }');
     requireMethods(
       'coordinator',
       options.coordinator,

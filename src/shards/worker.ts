@@ -1,6 +1,6 @@
 import { ClosedError } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
-import type { ShardWorkerEvents } from './events.js';
+import { type ShardWorkerEvents, shardWorkerEventNames } from './events.js';
 import {
   type ResolvedShardWorkerOptions,
   resolveShardWorkerOptions,
@@ -28,7 +28,7 @@ export interface ShardOwnership extends OwnedShard {
  */
 export class ShardWorker implements AsyncDisposable {
   readonly #options: ResolvedShardWorkerOptions;
-  readonly #emitter = new Emitter<ShardWorkerEvents>();
+  readonly #emitter = new Emitter<ShardWorkerEvents>(shardWorkerEventNames);
   #run: Run | undefined;
   #starting: Promise<void> | undefined;
   #generation = 0;
@@ -69,7 +69,7 @@ export class ShardWorker implements AsyncDisposable {
    * keeps trying, with an `error` event for each failure. Repeating it returns the same promise; after `stop` it starts
    * anew, as soon as the stop is over.
    *
-   * @throws {MemberIdTakenError} if another live process has this id: known after at most one ttl.
+   * @throws {MemberIdTakenError} if another live process has this id: known after two ttl at most.
    * @throws {OptionError} if a live member of the group uses another shard count.
    * @throws {StoreMisconfiguredError} if the store cannot keep what leases promise.
    * @throws {ClosedError} if it was stopped meanwhile, or the leases are closed.

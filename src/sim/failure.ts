@@ -1,3 +1,4 @@
+import { requireKnown } from '../errors/checks.js';
 import { type RunOptions, type RunResult, run } from './run.js';
 import { shrink } from './shrink.js';
 
@@ -15,6 +16,7 @@ export async function explain(
   failed: RunResult,
   options: Pick<RunOptions, 'plant'> = {},
 ): Promise<Failure> {
+  requireKnown('options', options, { plant: true });
   const shrunk = await shrink(failed, options);
   const trace: string[] = [];
   await run(shrunk.plan, { ...options, onLine: (line) => trace.push(line) });

@@ -1,4 +1,5 @@
-import { type PlanOptions, planOf } from './plan.js';
+import { type Known, requireKnown } from '../errors/checks.js';
+import { type PlanOptions, planKeys, planOf } from './plan.js';
 import type { Plant } from './plant.js';
 import { type RunResult, run } from './run.js';
 
@@ -20,21 +21,25 @@ export interface ManyResult {
   readonly failed: RunResult | undefined;
 }
 
-/** Plays the seeds from `from` to `to`, both included, one after the other, until one fails. */
+const manyKeys: Known<ManyOptions> = { ...planKeys, plant: true, signal: true, onRun: true };
+
+/** Plays the seeds from `from` to `to`, both included, one after the other, until one fails. @throws {OptionError} if there is no such option, model or scenario. */
 export async function runMany(
   from: number,
   to: number,
   options: ManyOptions = {},
 ): Promise<ManyResult> {
+  const { plant, signal, onRun, ...planned } = requireKnown('options', options, manyKeys);
+  const playing = plant === undefined ? {} : { plant };
   const coverage = new Map<string, number>();
   let seedCount = 0;
   let simulatedMs = 0;
   let eventCount = 0;
   let failed: RunResult | undefined;
   for (let seed = from; seed <= to && failed === undefined; seed++) {
-    options.signal?.throwIfAborted();
-    const result = await run(planOf(seed, options), options);
-    options.onRun?.(result);
+    signal?.throwIfAborted();
+    const result = await run(planOf(seed, planned), playing);
+    onRun?.(result);
     seedCount += 1;
     simulatedMs += result.simulatedMs;
     eventCount += result.eventCount;

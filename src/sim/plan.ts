@@ -1,3 +1,4 @@
+import { type Known, requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { latestGiveUpMs } from '../leases/options.js';
 import { drawSchedule } from './faults/draw.js';
@@ -33,10 +34,15 @@ export interface PlanOptions {
   readonly faultsForMs?: number;
 }
 
+export const planKeys: Known<PlanOptions> = {
+  ...{ model: true, scenario: true, schedule: true, faultsForMs: true },
+};
+
 const ttls = [1_000, 2_000, 3_000, 5_000];
 
-/** @throws {OptionError} if there is no such model or scenario. */
+/** @throws {OptionError} if there is no such option, model or scenario. */
 export function planOf(seed: number, options: PlanOptions = {}): Plan {
+  requireKnown('options', options, planKeys);
   const random = new Random(seed, 'plan');
   const drawnModel = random.pick(models);
   const drawnScenario = random.pick(scenarios);

@@ -1,3 +1,4 @@
+import { type Known, requireKnown } from '../errors/checks.js';
 import { memoryFence } from '../fences/memory/index.js';
 import { Bookkeeping } from './bookkeeping.js';
 import type { Violation } from './checkers/checker.js';
@@ -34,9 +35,15 @@ export interface RunResult {
 /** All that is open has to be closed within this, in milliseconds of virtual time. */
 const closingMs = 30_000;
 
-/** Plays one plan: the same plan, the same run, byte for byte. */
+const plantKeys: Known<Plant> = {
+  ...{ name: true, runtime: true, coordinator: true, serverFence: true, fence: true },
+};
+
+/** Plays one plan: the same plan, the same run, byte for byte. @throws {OptionError} if there is no such option. */
 export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-  const trace = new Trace({ onLine: options.onLine });
+  const { onLine, plant } = requireKnown('options', options, { onLine: true, plant: true });
+  if (plant !== undefined) requireKnown('plant', plant, plantKeys);
+  const trace = new Trace({ onLine });
   const stage = new Stage(plan, trace);
   const { world } = stage;
   const book = new Bookkeeping(stage, plan);
@@ -53,8 +60,8 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
   for (const checker of all) checker.attach(book.bench(checker.name));
   const model = plan.model.start(modelStage(stage, book, plan.ttlMs));
   const fence = memoryFence();
-  const serverFence = options.plant?.serverFence?.(fence) ?? fence;
-  const fleet = new Fleet({ stage, plan, model, prepared, serverFence, plant: options.plant });
+  const serverFence = plant?.serverFence?.(fence) ?? fence;
+  const fleet = new Fleet({ stage, plan, model, prepared, serverFence, plant });
   inflict(plan.schedule, {
     world,
     trace,

@@ -1,3 +1,4 @@
+import { requireKnown } from '../errors/checks.js';
 import type { Schedule } from './faults/faults.js';
 import { type RunOptions, type RunResult, run } from './run.js';
 
@@ -15,6 +16,7 @@ export async function shrink(
   failed: RunResult,
   options: Pick<RunOptions, 'plant'> = {},
 ): Promise<RunResult> {
+  requireKnown('options', options, { plant: true });
   const checker = failed.violation?.checker;
   let smallest = failed;
   let runCount = 0;

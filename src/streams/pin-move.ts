@@ -1,4 +1,4 @@
-import { requireMethods, requireObject } from '../errors/checks.js';
+import { requireKnown, requireMethods } from '../errors/checks.js';
 import { isTransient, KeyMovingError, OptionError } from '../errors/index.js';
 import type { Pins, PinTable } from '../shards/index.js';
 import { Backoff, elapsedMs, sleep } from '../time/index.js';
@@ -49,7 +49,7 @@ export async function movePin(
   to: number,
   options: MovePinOptions = {},
 ): Promise<PinMove> {
-  requireObject('options', options);
+  requireKnown('options', options, { timeoutMs: true });
   const pins = requirePins(
     requireMethods('topic', topic, ['publish'], 'is not a topic', 'pass a Topic'),
   );

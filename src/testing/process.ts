@@ -1,5 +1,5 @@
 import type { Coordinator } from '../coordinators/index.js';
-import { requireObject } from '../errors/checks.js';
+import { requireKnown, requireObject } from '../errors/checks.js';
 import type { Runtime } from '../time/index.js';
 import { FaultyCoordinator } from './faulty-coordinator.js';
 import type { Grants } from './grants.js';
@@ -27,7 +27,13 @@ export class TestProcess {
   readonly coordinator: FaultyCoordinator;
   readonly #passage = new Passage();
 
-  constructor(id: string, { runtime, connect, grants }: TestProcessOptions) {
+  constructor(id: string, options: TestProcessOptions) {
+    const { runtime, connect, grants } = requireKnown(
+      'options',
+      options,
+      { runtime: true, connect: true, grants: true },
+      'pass { runtime, connect }',
+    );
     this.id = id;
     this.runtime = new ProcessRuntime(runtime);
     this.coordinator = new FaultyCoordinator(connect(this.runtime), {

@@ -1,3 +1,4 @@
+import { requireKnown } from '../errors/checks.js';
 import type { Instant, Runtime, Timer } from './runtime.js';
 
 interface PendingTimer {
@@ -31,6 +32,7 @@ export class VirtualRuntime implements Runtime {
   readonly #timers = new Set<PendingTimer>();
 
   constructor(options: VirtualRuntimeOptions = {}) {
+    requireKnown('options', options, { seed: true, wallMs: true });
     this.#randomState = (options.seed ?? 1) >>> 0;
     this.#wallOffsetMs = options.wallMs ?? Date.UTC(2026, 0, 1);
   }

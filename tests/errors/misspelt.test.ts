@@ -1,120 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { nodeCronCoordinator } from '../../src/adapters/node-cron/index.js';
-import { etcdCoordinator } from '../../src/coordinators/etcd/index.js';
-import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
-import { postgresCoordinator } from '../../src/coordinators/postgres/index.js';
-import { redisCoordinator } from '../../src/coordinators/redis/index.js';
-import { redisQuorumCoordinator } from '../../src/coordinators/redis-quorum/index.js';
-import { sqliteCoordinator } from '../../src/coordinators/sqlite/index.js';
-import { zookeeperCoordinator } from '../../src/coordinators/zookeeper/index.js';
-import { Elections } from '../../src/elections/index.js';
-import { etcdFence } from '../../src/fences/etcd/index.js';
-import { expressFence } from '../../src/fences/http/index.js';
-import { memoryFence } from '../../src/fences/memory/index.js';
-import { mysqlFence } from '../../src/fences/mysql/index.js';
-import { postgresFence } from '../../src/fences/postgres/index.js';
-import { redisFence } from '../../src/fences/redis/index.js';
-import { sqliteFence } from '../../src/fences/sqlite/index.js';
-import { Leases } from '../../src/leases/index.js';
-import { Once } from '../../src/once/index.js';
-import { memoryOnce } from '../../src/once/memory/index.js';
-import { postgresOnce } from '../../src/once/postgres/index.js';
-import { redisOnce } from '../../src/once/redis/index.js';
-import { sqliteOnce } from '../../src/once/sqlite/index.js';
-import { Jobs, schedule } from '../../src/schedule/index.js';
-import { memoryJobs } from '../../src/schedule/memory/index.js';
-import { postgresJobs } from '../../src/schedule/postgres/index.js';
-import { redisJobs } from '../../src/schedule/redis/index.js';
-import { sqliteJobs } from '../../src/schedule/sqlite/index.js';
-import { StreamWorker, Topic } from '../../src/streams/index.js';
-import { memoryStreams } from '../../src/streams/memory/index.js';
-import { redisStreams } from '../../src/streams/redis/index.js';
+import { etcdCoordinator, etcdFence } from '../../src/etcd.js';
+import { Elections, Leases, Once, ShardWorker, StreamWorker, Topic } from '../../src/index.js';
+import { memoryCoordinator, memoryJobs, memoryOnce, memoryStreams } from '../../src/memory.js';
+import { postgresCoordinator, postgresOnce } from '../../src/postgres.js';
+import {
+  redisCoordinator,
+  redisFence,
+  redisOnce,
+  redisQuorumCoordinator,
+  redisStreams,
+} from '../../src/redis.js';
+import { Jobs, schedule } from '../../src/schedule.js';
+import { sqliteCoordinator } from '../../src/sqlite.js';
+import { zookeeperCoordinator } from '../../src/zookeeper.js';
+import { type Anything, cases } from './misspelt-cases.js';
+import { publicCalls } from './public-calls.js';
+import { withoutOptions } from './without-options.js';
 
-const url = 'redis://127.0.0.1:1';
-const leases = () => new Leases(memoryCoordinator());
-const once = () => new Once(memoryOnce());
-const jobs = () => schedule(memoryJobs());
-const topic = () => new Topic(memoryStreams());
-
-/** As a program that no compiler has seen would call it. */
-// biome-ignore lint/suspicious/noExplicitAny: that is the point
-type Anything = any;
-
-const called: readonly (readonly [string, (options: Anything) => unknown, string, string])[] = [
-  ['new Leases', (o) => new Leases(memoryCoordinator(), o), 'ttl', 'ttlMs'],
-  ['leases.acquire', (o) => leases().acquire('a', o), 'ttl', 'ttlMs'],
-  ['leases.acquire', (o) => leases().acquire('a', o), 'waitms', 'waitMs'],
-  ['leases.acquireMany', (o) => leases().acquireMany(['a'], o), 'aboove', 'above'],
-  ['elections.election', (o) => new Elections(leases()).election('a', o), 'drain', 'drainMs'],
-  ['new Once', (o) => new Once(memoryOnce(), o), 'keep', 'keepMs'],
-  ['once.do', (o) => once().do('k', () => 1, o), 'timeout', 'timeoutMs'],
-  ['schedule', (o) => jobs() && schedule(memoryJobs(), o), 'naem', 'name'],
-  [
-    'schedule.job',
-    (o) => jobs().job('a', { cron: '@daily', ...o }, () => 1),
-    'timezone',
-    'timeZone',
-  ],
-  ['new Jobs', (o) => new Jobs(memoryJobs(), o), 'timeout', 'timeoutMs'],
-  ['jobs.history', (o) => new Jobs(memoryJobs()).history('a', o), 'limits', 'limit'],
-  ['memoryJobs', (o) => memoryJobs(undefined, o), 'links', 'link'],
-  ['sqliteJobs', (o) => sqliteJobs('x.db', o), 'namespce', 'namespace'],
-  ['postgresJobs', (o) => postgresJobs('postgres://h/d', o), 'shema', 'schema'],
-  ['redisJobs', (o) => redisJobs(url, o), 'namespce', 'namespace'],
-  ['memoryOnce', (o) => memoryOnce(undefined, o), 'links', 'link'],
-  ['sqliteOnce', (o) => sqliteOnce('x.db', o), 'namespce', 'namespace'],
-  ['postgresOnce', (o) => postgresOnce('postgres://h/d', o), 'shema', 'schema'],
-  ['redisOnce', (o) => redisOnce(url, o), 'replica', 'replicas'],
-  ['memoryCoordinator', (o) => memoryCoordinator(undefined, o), 'links', 'link'],
-  ['sqliteCoordinator', (o) => sqliteCoordinator('x.db', o), 'namespce', 'namespace'],
-  ['postgresCoordinator', (o) => postgresCoordinator('postgres://h/d', o), 'Schema', 'schema'],
-  ['redisCoordinator', (o) => redisCoordinator(url, o), 'replica', 'replicas'],
-  [
-    'redisQuorumCoordinator',
-    (o) => redisQuorumCoordinator(`${url},127.0.0.1:2,127.0.0.1:3`, o),
-    'largestTtl',
-    'largestTtlMs',
-  ],
-  ['etcdCoordinator', (o) => etcdCoordinator('etcd://h', o), 'prefx', 'prefix'],
-  [
-    'zookeeperCoordinator',
-    (o) => zookeeperCoordinator('zookeeper://h', o),
-    'namespaces',
-    'namespace',
-  ],
-  ['new Topic', (o) => new Topic(memoryStreams(), o), 'shardcount', 'shardCount'],
-  [
-    'topic.publish',
-    (o) => topic().publish({ key: 'k', id: 'i', payload: 1 }, o),
-    'timeout',
-    'timeoutMs',
-  ],
-  ['memoryStreams', (o) => memoryStreams(undefined, o), 'links', 'link'],
-  [
-    'redisStreams',
-    (o) => redisStreams(url, { topic: 't', ...o }),
-    'dedupeWindow',
-    'dedupeWindowMs',
-  ],
-  ['new StreamWorker', (o) => new StreamWorker(o), 'prefetchcount', 'prefetchCount'],
-  ['mysqlFence', (o) => mysqlFence('mysql://h/d', o), 'databse', 'database'],
-  ['postgresFence', (o) => postgresFence('postgres://h/d', o), 'lease', 'leases'],
-  ['sqliteFence', (o) => sqliteFence('x.db', o), 'waitTimeout', 'waitTimeoutMs'],
-  ['redisFence', (o) => redisFence(url, o), 'hashtag', 'hashTag'],
-  ['etcdFence', (o) => etcdFence('etcd://h', o), 'timeout', 'timeoutMs'],
-  [
-    'expressFence',
-    (o) => expressFence({ fence: memoryFence(), resource: 'r', ...o }),
-    'retryAfter',
-    'retryAfterMs',
-  ],
-  ['nodeCronCoordinator', (o) => nodeCronCoordinator(memoryJobs(), o), 'keepRun', 'keepRuns'],
-];
+const called = Object.entries(cases).flatMap(([name, own]) =>
+  own.map(([call, wrong, right]) => ({ name, call, wrong, right })),
+);
 
 describe('an option that is misspelt', () => {
   it.each(called)(
-    'is refused by %s, which says what may be meant',
-    async (_, call, wrong, right) => {
+    'is refused by $name, which says that $wrong may mean $right',
+    async ({ call, wrong, right }) => {
       const refused = await Promise.resolve()
         .then(() => call({ [wrong]: 1 }))
         .catch((error: unknown) => error);
@@ -131,9 +41,40 @@ describe('an option that is misspelt', () => {
   });
 });
 
+describe('whatever the package lets be called with something', () => {
+  const known = [...Object.keys(cases), ...Object.values(withoutOptions).flat()];
+
+  it('refuses what is misspelt, or can have no such thing', () => {
+    // A name here wants a case, or a reason in without-options.ts.
+    expect(publicCalls().filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  it('is all that has a case or a reason, and one of them', () => {
+    const there = publicCalls();
+    // The class is not exported, only its type.
+    expect(known.filter((name) => !there.includes(name))).toEqual(['Enrollment.update']);
+    expect(known.filter((name, index) => known.indexOf(name) !== index)).toEqual([]);
+  });
+});
+
+const redisUrl = 'redis://127.0.0.1:1';
+const leases = () => new Leases(memoryCoordinator());
+const topic = () => new Topic(memoryStreams());
+const shardWorker = () => {
+  const work = { begin: async () => {}, drain: async () => {}, drop: () => {} } as Anything;
+  return new ShardWorker({ leases: leases(), group: 'g', work });
+};
+const streamWorker = () =>
+  new StreamWorker({ topic: topic(), leases: leases(), group: 'g', handler: async () => {} });
+
 const listened: readonly (readonly [string, (name: Anything) => unknown, string, string])[] = [
-  ['a schedule', (name) => jobs().events.on(name, () => {}), 'runfailed', 'runFailed'],
-  ['a Once', (name) => once().on(name, () => {}), 'unkown', 'unknown'],
+  [
+    'a schedule',
+    (name) => schedule(memoryJobs()).events.on(name, () => {}),
+    'runfailed',
+    'runFailed',
+  ],
+  ['a Once', (name) => new Once(memoryOnce()).on(name, () => {}), 'unkown', 'unknown'],
   ['leases', (name) => leases().events.on(name, () => {}), 'release', 'released'],
   [
     'an election',
@@ -142,6 +83,75 @@ const listened: readonly (readonly [string, (name: Anything) => unknown, string,
     'elected',
   ],
   ['a topic', (name) => topic().events.on(name, () => {}), 'publish', 'published'],
+  ['a shard worker', (name) => shardWorker().events.on(name, () => {}), 'takenover', 'takenOver'],
+  [
+    'a stream worker',
+    (name) => streamWorker().events.on(name, () => {}),
+    'handlerfailed',
+    'handlerFailed',
+  ],
+  [
+    'the shards of a stream worker',
+    (name) => streamWorker().shardEvents.on(name, () => {}),
+    'claim',
+    'claimed',
+  ],
+  [
+    'a coordinator on Redis',
+    (name) => redisCoordinator(redisUrl).on(name, () => {}),
+    'warnings',
+    'warning',
+  ],
+  [
+    'a quorum',
+    (name) => redisQuorumCoordinator('redis+quorum://h:1,h:2,h:3').on(name, () => {}),
+    'nodeout',
+    'node-out',
+  ],
+  [
+    'a coordinator on PostgreSQL',
+    (name) => postgresCoordinator('postgres://h/d').on(name, () => {}),
+    'disconnect',
+    'disconnected',
+  ],
+  [
+    'a coordinator in a file',
+    (name) => sqliteCoordinator('x.db').on(name, () => {}),
+    'corrupted',
+    'corrupt',
+  ],
+  [
+    'a coordinator on etcd',
+    (name) => etcdCoordinator('etcd://h').on(name, () => {}),
+    'corrupted',
+    'corrupt',
+  ],
+  [
+    'a coordinator on ZooKeeper',
+    (name) => zookeeperCoordinator('zookeeper://h').on(name, () => {}),
+    'expire',
+    'expired',
+  ],
+  ['a fence in Redis', (name) => redisFence(redisUrl).on(name, () => {}), 'warnin', 'warning'],
+  ['a fence in etcd', (name) => etcdFence('etcd://h').on(name, () => {}), 'Warning', 'warning'],
+  [
+    'streams in Redis',
+    (name) => redisStreams(redisUrl, { topic: 't' }).on(name, () => {}),
+    'connect',
+    'connected',
+  ],
+  [
+    'keys in Redis',
+    (name) => redisOnce(redisUrl).on(name, () => {}),
+    'diconnected',
+    'disconnected',
+  ],
+  [
+    'keys in PostgreSQL',
+    (name) => postgresOnce('postgres://h/d').on(name, () => {}),
+    'conected',
+    'connected',
+  ],
 ];
 
 describe('an event that is misspelt', () => {

@@ -17,7 +17,7 @@ describe('an emitter', () => {
       },
     ],
   ])('warns of a listener that %s, and tells the others', async (_how, listener) => {
-    const emitter = new Emitter<{ news: number }>();
+    const emitter = new Emitter<{ news: number }>({ news: true });
     const told: number[] = [];
     emitter.on('news', listener);
     emitter.on('news', (news) => told.push(news));
@@ -27,5 +27,16 @@ describe('an emitter', () => {
     const [warning] = (await warned) as [Error];
     expect(warning.name).toBe('TenureListenerWarning');
     expect(warning.message).toBe('a listener for "news" threw: a bug in a logger');
+  });
+
+  it('warns of a listener that throws what has no text', async () => {
+    const emitter = new Emitter<{ news: number }>({ news: true });
+    emitter.on('news', () => {
+      throw Object.create(null);
+    });
+    const warned = once(process, 'warning');
+    emitter.emit('news', 7);
+    const [warning] = (await warned) as [Error];
+    expect(warning.message).toBe('a listener for "news" threw: something that has no text');
   });
 });

@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
-import { requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError, redactSecrets } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import {
@@ -14,6 +14,7 @@ import {
   Schedule,
   type ScheduleOptions,
 } from '../../schedule/index.js';
+import { scheduleKeys } from '../../schedule/schedule.js';
 import { provideLeadership } from './leader-only.js';
 import { type JobMetadata, jobMetadata } from './singleton-cron.js';
 
@@ -28,6 +29,13 @@ export interface TenureModuleAsyncOptions {
   readonly inject?: unknown[];
   readonly useFactory: (...values: never[]) => TenureModuleOptions | Promise<TenureModuleOptions>;
 }
+
+const moduleKeys: Known<TenureModuleOptions> = { ...scheduleKeys, store: true };
+const asyncKeys: Known<TenureModuleAsyncOptions> = {
+  imports: true,
+  inject: true,
+  useFactory: true,
+};
 
 /** Where the options are provided. */
 const optionsToken = Symbol('tenure options');
@@ -123,16 +131,17 @@ class JobExplorer implements OnApplicationBootstrap, OnApplicationShutdown {
 export class TenureModule {
   /** @throws {OptionError} */
   static forRoot(options: TenureModuleOptions): DynamicModule {
-    requireObject('options', options, 'pass { store }');
+    requireKnown('options', options, moduleKeys, 'pass { store }');
     return dynamicModule({ provide: optionsToken, useValue: options }, []);
   }
 
   /** The same with options that need other providers. */
-  static forRootAsync({
-    imports = [],
-    inject = [],
-    useFactory,
-  }: TenureModuleAsyncOptions): DynamicModule {
+  static forRootAsync(options: TenureModuleAsyncOptions): DynamicModule {
+    const {
+      imports = [],
+      inject = [],
+      useFactory,
+    } = requireKnown('options', options, asyncKeys, 'pass { useFactory }');
     const provider = { provide: optionsToken, inject: inject as never[], useFactory };
     return dynamicModule(provider, imports);
   }
@@ -192,7 +201,7 @@ function report({ events }: Schedule, logger: Logger): void {
 const withdrawals = new WeakMap<Schedule, () => void>();
 
 function scheduleOf(options: TenureModuleOptions): Schedule {
-  const { store, ...rest } = requireObject('options', options, 'return { store }');
+  const { store, ...rest } = requireKnown('options', options, moduleKeys, 'return { store }');
   if (store === undefined)
     throw new OptionError('store', store, 'is missing', 'pass postgresJobs(url), or another');
   const schedule = new Schedule(store, rest);

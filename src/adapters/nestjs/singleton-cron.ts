@@ -1,4 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
+import { type Known, requireKnown } from '../../errors/checks.js';
+import { jobKeys } from '../../schedule/definition.js';
 import type { JobOptions } from '../../schedule/index.js';
 
 import { requireExperimentalDecorators } from './decorators.js';
@@ -10,6 +12,9 @@ export interface SingletonCronOptions extends Omit<JobOptions, 'cron'> {
   /** The name of the job, the same in all replicas and for ever. Default `<class>.<method>`. */
   readonly name?: string;
 }
+
+const { cron: _, ...timeless } = jobKeys;
+const optionKeys: Known<SingletonCronOptions> = { ...timeless, name: true };
 
 export interface JobMetadata {
   readonly cron: string;
@@ -24,7 +29,7 @@ export interface JobMetadata {
  * Not for providers of request scope, of which there is none when a tick is due.
  */
 export function SingletonCron(cron: string, options: SingletonCronOptions = {}): MethodDecorator {
-  const metadata: JobMetadata = { cron, options };
+  const metadata: JobMetadata = { cron, options: requireKnown('options', options, optionKeys) };
   const mark = SetMetadata(jobMetadata, metadata);
   return (target, key, descriptor) => {
     requireExperimentalDecorators('@SingletonCron()', target, key);

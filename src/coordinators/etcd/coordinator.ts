@@ -6,7 +6,7 @@ import {
   type EtcdTlsOptions,
   etcdLocation,
 } from '../../drivers/etcd/index.js';
-import { type Known, requireKnown } from '../../errors/checks.js';
+import { type Known, requireKnown, requireKnownName } from '../../errors/checks.js';
 import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -89,6 +89,8 @@ export interface EtcdCoordinatorEvents extends EtcdEvents {
 /** A coordinator that also reports what happens to its connections. */
 export interface EtcdCoordinator extends Coordinator, EventSource<EtcdCoordinatorEvents> {}
 
+const eventNames: Known<EtcdCoordinatorEvents> = { lost: true, warning: true, corrupt: true };
+
 const optionKeys: Known<EtcdCoordinatorOptions> = {
   namespace: true,
   prefix: true,
@@ -135,8 +137,8 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   readonly #renewals: Renewals;
   readonly #waking: Waking;
   readonly #ownKeys: OwnKeys;
-  readonly #doubts = new Emitter<{ lost: undefined }>();
-  readonly #events = new Emitter<Pick<EtcdCoordinatorEvents, 'corrupt'>>();
+  readonly #doubts = new Emitter<{ lost: undefined }>({ lost: true });
+  readonly #events = new Emitter<Pick<EtcdCoordinatorEvents, 'corrupt'>>({ corrupt: true });
 
   constructor(
     location: EtcdLocation,
@@ -183,6 +185,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     name: Name,
     listener: (event: EtcdCoordinatorEvents[Name]) => void,
   ): Unsubscribe {
+    requireKnownName('event', name, eventNames, 'is told by nobody');
     if (name === 'corrupt') return this.#events.on(name, listener as never);
     return this.#client.events.on(name as keyof EtcdEvents, listener as never);
   }
@@ -285,7 +288,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     this.throwIfClosed();
-    return this.#waking.watch(checkGroup(group), isolated(wake));
+    return this.#waking.watch(checkGroup(group), isolated('watch', wake));
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {
@@ -298,7 +301,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     this.throwIfClosed();
     checkHolder(holder);
-    return this.#waking.onCalled(holder, isolated(called));
+    return this.#waking.onCalled(holder, isolated('onCalled', called));
   }
 
   async close(): Promise<void> {

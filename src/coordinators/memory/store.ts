@@ -1,4 +1,4 @@
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -41,10 +41,10 @@ export class MemoryStore implements Ledger {
   lastTerm = 0;
   readonly #startedAt: Instant;
   readonly #watchers: Watchers;
-  readonly #connections = new Emitter<{ lost: undefined }>();
+  readonly #connections = new Emitter<{ lost: undefined }>({ lost: true });
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.runtime = requireRuntime(requireObject('options', options).runtime);
+    this.runtime = requireRuntime(requireKnown('options', options, { runtime: true }).runtime);
     this.#startedAt = this.runtime.now();
     this.histories = new Histories({
       nowMs: () => this.elapsedMs(),
@@ -136,7 +136,7 @@ export class MemoryStore implements Ledger {
    * then keeps terms rising, unless that clock was set back or `above` had put terms ahead of it.
    */
   restart(options: { readonly keepData: boolean }): void {
-    if (!options.keepData) {
+    if (!requireKnown('options', options, { keepData: true }).keepData) {
       this.records.clear();
       this.suspensions.clear();
       this.candidates.clear();

@@ -85,6 +85,10 @@ export interface PostgresCoordinatorEvents extends LineEvents {
 /** A coordinator that also reports what happens to its connections and its records. */
 export interface PostgresCoordinator extends Coordinator, EventSource<PostgresCoordinatorEvents> {}
 
+const eventNames: Known<PostgresCoordinatorEvents> = {
+  ...{ connected: true, disconnected: true, warning: true, repaired: true, corrupt: true },
+};
+
 const optionKeys: Known<PostgresCoordinatorOptions> = {
   namespace: true,
   schema: true,
@@ -129,7 +133,7 @@ class DatabaseCoordinator implements PostgresCoordinator {
   readonly promises = postgresPromises;
   readonly #recipe: CoordinatorRecipe | undefined;
   readonly #lines: Lines;
-  readonly #events = new Emitter<PostgresCoordinatorEvents>();
+  readonly #events = new Emitter<PostgresCoordinatorEvents>(eventNames);
   readonly #leases: PostgresLeases;
   readonly #candidates: PostgresCandidates;
   readonly #acts: PostgresActs;

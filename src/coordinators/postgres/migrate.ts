@@ -7,7 +7,7 @@ import {
   quoteSchema,
   runTransaction,
 } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import { checkTimeout } from '../requests.js';
@@ -53,7 +53,8 @@ export async function migratePostgres(
   urlOrPool: string | URL | PostgresPool,
   options: MigratePostgresOptions = {},
 ): Promise<Migration> {
-  const { timeoutMs = 15_000 } = requireObject('options', options);
+  const known = { schema: true, timeoutMs: true, runtime: true } as const;
+  const { timeoutMs = 15_000 } = requireKnown('options', options, known);
   const { source, schema } = placeOf(urlOrPool, options.schema);
   checkTimeout({ timeoutMs });
   const runtime = requireRuntime(options.runtime);

@@ -52,11 +52,11 @@ export class Waking {
   }
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
-    return this.#add(this.#reader.watches, { group, wake: isolated(wake) });
+    return this.#add(this.#reader.watches, { group, wake: isolated('watch', wake) });
   }
 
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
-    return this.#add(this.#reader.waiters, { holder, called: isolated(called) });
+    return this.#add(this.#reader.waiters, { holder, called: isolated('onCalled', called) });
   }
 
   /** See {@link NewsReader.note}. */

@@ -114,6 +114,11 @@ export interface RedisQuorumCoordinator
   extends Coordinator,
     EventSource<RedisQuorumCoordinatorEvents> {}
 
+const eventNames: Known<RedisQuorumCoordinatorEvents> = {
+  ...{ connected: true, disconnected: true, warning: true, repaired: true, corrupt: true },
+  ...{ 'node-out': true, 'node-reseeded': true },
+};
+
 const optionKeys: Known<RedisQuorumCoordinatorOptions> = {
   namespace: true,
   runtime: true,
@@ -149,7 +154,8 @@ export function redisQuorumCoordinator(
 class QuorumCoordinator implements RedisQuorumCoordinator {
   readonly promises: CoordinatorPromises;
   readonly #recipe: CoordinatorRecipe;
-  readonly #events = new Emitter<RedisQuorumCoordinatorEvents & { lost: undefined }>();
+  readonly #events = new Emitter<RedisQuorumCoordinatorEvents>(eventNames);
+  readonly #losses = new Emitter<{ lost: undefined }>({ lost: true });
   /** As it was asked for. */
   readonly #givenNodeTimeoutMs: number | undefined;
   readonly #nodeTimeoutMs: number;
@@ -216,7 +222,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
       this.#connected.delete(node);
       this.#events.emit('disconnected', event);
       if (hadMajority && this.#connected.size < this.#quorum.majority)
-        this.#events.emit('lost', undefined);
+        this.#losses.emit('lost', undefined);
     });
     session.on('warning', (event) => this.#events.emit('warning', event));
   }
@@ -230,7 +236,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
     name: Name,
     listener: (event: RedisQuorumCoordinatorEvents[Name]) => void,
   ): Unsubscribe {
-    return this.#events.on(name, listener as never);
+    return this.#events.on(name, listener);
   }
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
@@ -288,7 +294,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
 
   onConnectionLost(lost: () => void): Unsubscribe {
     this.#quorum.throwIfClosed();
-    return this.#events.on('lost', lost);
+    return this.#losses.on('lost', lost);
   }
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
@@ -358,6 +364,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
   async close(): Promise<void> {
     await this.#quorum.close();
     this.#events.removeAll();
+    this.#losses.removeAll();
   }
 }
 

@@ -80,6 +80,10 @@ export interface RedisCoordinatorEvents extends RedisConnectionEvents {
 /** A coordinator that also reports what happens to its connection and its records. */
 export interface RedisCoordinator extends Coordinator, EventSource<RedisCoordinatorEvents> {}
 
+const eventNames: Known<RedisCoordinatorEvents> = {
+  ...{ connected: true, disconnected: true, warning: true, repaired: true, corrupt: true },
+};
+
 const optionKeys: Known<RedisCoordinatorOptions> = {
   namespace: true,
   runtime: true,
@@ -132,7 +136,7 @@ class OneMasterCoordinator implements RedisCoordinator {
   readonly #server: DecidingServer;
   readonly #writes: RedisWrites;
   readonly #runtime: Runtime;
-  readonly #events = new Emitter<RedisCoordinatorEvents>();
+  readonly #events = new Emitter<RedisCoordinatorEvents>(eventNames);
   readonly #reads: RedisReads;
   readonly #candidates: RedisCandidates;
   readonly #acts: RedisActs;

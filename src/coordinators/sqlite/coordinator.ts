@@ -7,7 +7,7 @@ import {
   type StatFileSystem,
   sqlitePath,
 } from '../../drivers/sqlite/index.js';
-import { type Known, requireKnown } from '../../errors/checks.js';
+import { type Known, requireKnown, requireKnownName } from '../../errors/checks.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -55,6 +55,8 @@ export interface SqliteCoordinatorEvents extends SqliteEvents {
 /** A coordinator that also reports what happens to its file. */
 export interface SqliteCoordinator extends Coordinator, EventSource<SqliteCoordinatorEvents> {}
 
+const eventNames: Known<SqliteCoordinatorEvents> = { lost: true, warning: true, corrupt: true };
+
 const optionKeys: Known<SqliteCoordinatorOptions> = {
   namespace: true,
   runtime: true,
@@ -96,7 +98,7 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
   readonly #namespace: string;
   readonly #session: SqliteSession;
   readonly #waking: Waking;
-  readonly #events = new Emitter<Pick<SqliteCoordinatorEvents, 'corrupt'>>();
+  readonly #events = new Emitter<Pick<SqliteCoordinatorEvents, 'corrupt'>>({ corrupt: true });
   /** After which name the next sweep begins. */
   #sweptName = '';
 
@@ -130,6 +132,7 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
     name: Name,
     listener: (event: SqliteCoordinatorEvents[Name]) => void,
   ): Unsubscribe {
+    requireKnownName('event', name, eventNames, 'is told by nobody');
     if (name === 'corrupt') return this.#events.on(name, listener as never);
     return this.#session.on(name as keyof SqliteEvents, listener as never);
   }
@@ -186,7 +189,7 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
 
   override watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     this.#session.throwIfClosed();
-    return this.#waking.watch(checkGroup(group), isolated(wake));
+    return this.#waking.watch(checkGroup(group), isolated('watch', wake));
   }
 
   override onConnectionLost(lost: () => void): Unsubscribe {
@@ -196,7 +199,7 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
   override onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     this.#session.throwIfClosed();
     checkHolder(holder);
-    return this.#waking.onCalled(holder, isolated(called));
+    return this.#waking.onCalled(holder, isolated('onCalled', called));
   }
 
   override async close(): Promise<void> {

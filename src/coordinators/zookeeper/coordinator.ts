@@ -98,6 +98,10 @@ export interface ZooKeeperCoordinator
   extends Coordinator,
     EventSource<ZooKeeperCoordinatorEvents> {}
 
+const eventNames: Known<ZooKeeperCoordinatorEvents> = {
+  ...{ connected: true, disconnected: true, expired: true, warning: true, corrupt: true },
+};
+
 const optionKeys: Known<ZooKeeperCoordinatorOptions> = {
   namespace: true,
   runtime: true,
@@ -152,8 +156,8 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   readonly #calls: Calls;
   readonly #sweeper: Sweeper;
   readonly #active = new Set<Call>();
-  readonly #events = new Emitter<ZooKeeperCoordinatorEvents>();
-  readonly #losses = new Emitter<{ lost: undefined }>();
+  readonly #events = new Emitter<ZooKeeperCoordinatorEvents>(eventNames);
+  readonly #losses = new Emitter<{ lost: undefined }>({ lost: true });
   #isClosed = false;
   #wasConnected = false;
 
@@ -349,7 +353,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     this.throwIfClosed();
-    const unsubscribe = this.#bells.watch(checkGroup(group), isolated(wake));
+    const unsubscribe = this.#bells.watch(checkGroup(group), isolated('watch', wake));
     this.#connect();
     return unsubscribe;
   }
@@ -362,7 +366,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   onCalled(holder: Holder, called: (call: CandidateCall) => void): Unsubscribe {
     this.throwIfClosed();
     checkHolder(holder);
-    return this.#calls.onCalled(holder, isolated(called));
+    return this.#calls.onCalled(holder, isolated('onCalled', called));
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { type Endpoint, parseEndpoint } from '../endpoint.js';
 
@@ -29,6 +30,8 @@ export interface EtcdTlsOptions {
   readonly serverName?: string;
 }
 
+const tlsKeys: Known<EtcdTlsOptions> = { ca: true, cert: true, key: true, serverName: true };
+const tlsNames = Object.keys(tlsKeys);
 const defaultPort = 2379;
 const schemes = ['etcd:', 'etcds:', 'http:', 'https:'];
 const form = /^([a-z]+:)\/\/(?:([^\s/?#]*)@)?([^\s/?#@]+)\/?(?:\?([^\s#]*))?$/i;
@@ -46,6 +49,7 @@ export function etcdLocation(
   location: string | URL | readonly string[],
   tlsOptions: EtcdTlsOptions | undefined,
 ): EtcdLocation {
+  if (tlsOptions !== undefined) requireKnown('tls', tlsOptions, tlsKeys);
   const texts = Array.isArray(location) ? location : [location];
   const parts = texts.map((text) => parse(String(text)));
   const [first] = parts;
@@ -100,11 +104,9 @@ function endpointOf(text: string): Endpoint {
   throw new OptionError('url', 'hidden', 'names an endpoint that is none', remedy);
 }
 
-const tlsNames = ['ca', 'cert', 'key', 'serverName'] as const;
-
 function tlsParameters(parameters: URLSearchParams): EtcdTlsOptions {
   for (const name of parameters.keys()) {
-    if ((tlsNames as readonly string[]).includes(name)) continue;
+    if (tlsNames.includes(name)) continue;
     throw new OptionError(
       'url',
       'hidden',

@@ -57,7 +57,7 @@ const noTimeMs = 1;
  */
 export class Members {
   readonly runtime: Runtime;
-  readonly events = new Emitter<EtcdEvents>();
+  readonly events = new Emitter<EtcdEvents>({ lost: true, warning: true });
   readonly #what: string;
   readonly #location: EtcdLocation;
   readonly #agent: HttpAgent;

@@ -5,7 +5,7 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
-import { Emitter, type Unsubscribe } from '../../events/index.js';
+import { isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { MemoryLink } from './link.js';
 
@@ -89,15 +89,15 @@ export class MemoryCaller {
   ): Unsubscribe {
     this.throwIfClosed();
     // Isolated: a listener that throws must not reach the microtask that delivers.
-    const outlet = new Emitter<{ told: Value }>();
-    outlet.on('told', listener);
+    let isHeard = true;
+    const told = isolated('watch', listener);
     const leave = subscribe((value) => {
       this.#options.link.carry({ direction: 'reply', operation: 'watch' }, () => {
-        outlet.emit('told', value);
+        if (isHeard) told(value);
       });
     });
     return this.#keep(() => {
-      outlet.removeAll();
+      isHeard = false;
       leave();
     });
   }

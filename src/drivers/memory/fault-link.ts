@@ -1,3 +1,4 @@
+import { requireKnown } from '../../errors/checks.js';
 import { directLink, type LinkMessage, type MemoryLink } from './link.js';
 
 /**
@@ -54,6 +55,7 @@ export class FaultLink implements MemoryLink {
     fault: LinkFault,
     options: DisturbOptions = {},
   ): void {
+    requireKnown('options', options, { operation: true, count: true });
     const remainingCount = options.count ?? Number.POSITIVE_INFINITY;
     this.#disturbances.push({ ...options, direction, fault, remainingCount });
   }

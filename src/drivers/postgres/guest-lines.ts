@@ -5,7 +5,13 @@ import { withDeadline } from '../deadline.js';
 import { runCheck } from './check.js';
 import type { PostgresClient, PostgresPool, PostgresQueryable } from './client.js';
 import { classifyPostgresError } from './errors.js';
-import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';
+import {
+  type Line,
+  type LineEvents,
+  type Lines,
+  lineEventNames,
+  type ServerCheck,
+} from './lines.js';
 import { PostgresSession } from './session.js';
 
 export interface GuestLinesOptions {
@@ -18,7 +24,7 @@ export class GuestLines implements Lines {
   readonly address = 'PostgreSQL';
   readonly #source: PostgresPool | PostgresQueryable;
   readonly #options: GuestLinesOptions;
-  readonly #events = new Emitter<LineEvents>();
+  readonly #events = new Emitter<LineEvents>(lineEventNames);
   readonly #clock = new ServerClock();
   /** Whether the server was asked who it is since something last went wrong. */
   #isChecked = false;

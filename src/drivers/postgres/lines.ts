@@ -1,3 +1,4 @@
+import type { Known } from '../../errors/checks.js';
 import type { EventSource } from '../../events/index.js';
 import type { ServerClock } from '../../time/index.js';
 import type { PostgresResult } from './client.js';
@@ -25,6 +26,10 @@ export interface LineEvents {
   /** Something a person should know that stops nothing. */
   warning: { readonly address: string; readonly message: string };
 }
+
+export const lineEventNames: Known<LineEvents> = {
+  ...{ connected: true, disconnected: true, warning: true },
+};
 
 /** Where lines come from. */
 export interface Lines extends EventSource<LineEvents> {

@@ -10,7 +10,13 @@ import { Backoff, type Runtime, ServerClock, sleep } from '../../time/index.js';
 import { runCheck } from './check.js';
 import { classifyPostgresError } from './errors.js';
 import { LineQueue } from './line-queue.js';
-import type { Line, LineEvents, Lines, ServerCheck } from './lines.js';
+import {
+  type Line,
+  type LineEvents,
+  type Lines,
+  lineEventNames,
+  type ServerCheck,
+} from './lines.js';
 import { PostgresLink } from './link.js';
 
 export interface OwnLinesOptions {
@@ -34,7 +40,7 @@ export class OwnLines implements Lines {
   readonly address: string;
   readonly #url: string;
   readonly #options: OwnLinesOptions;
-  readonly #events = new Emitter<LineEvents>();
+  readonly #events = new Emitter<LineEvents>(lineEventNames);
   readonly #closing = new AbortController();
   readonly #backoff: Backoff;
   readonly #open = new Set<OwnLine>();

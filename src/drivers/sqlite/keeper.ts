@@ -34,7 +34,7 @@ const guardEveryMs = 1_000;
 /** The one open file of a session: opens it when it is needed, and gives it up when it is not the right one any more. */
 export class SqliteKeeper implements EventSource<SqliteEvents> {
   readonly #options: SqliteKeeperOptions;
-  readonly #events = new Emitter<SqliteEvents>();
+  readonly #events = new Emitter<SqliteEvents>({ lost: true, warning: true });
   #library: SqliteLibrary | undefined;
   #loading: Promise<void> | undefined;
   #connection: SqliteConnection | undefined;

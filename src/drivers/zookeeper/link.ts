@@ -40,7 +40,7 @@ interface Waiter {
  */
 export class Link {
   readonly #options: LinkOptions;
-  readonly #events = new Emitter<LinkEvents>();
+  readonly #events = new Emitter<LinkEvents>({ ready: true, lost: true, expired: true });
   readonly #waiters = new Set<Waiter>();
   readonly #backoff: Backoff;
   #connection: ZooKeeperConnection | undefined;

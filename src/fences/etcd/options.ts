@@ -1,6 +1,6 @@
 import { EtcdKeys, type EtcdTlsOptions } from '../../coordinators/etcd/index.js';
 import { validateName } from '../../coordinators/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -64,7 +64,8 @@ export function resolveOptions(options: EtcdFenceOptions): ResolvedOptions {
 
 function leasesOf(leases: EtcdFenceOptions['leases']): EtcdKeys | undefined {
   if (leases === undefined) return undefined;
-  const { namespace = 'default', prefix = '' } = requireObject('leases', leases);
+  const known = { namespace: true, prefix: true } as const;
+  const { namespace = 'default', prefix = '' } = requireKnown('leases', leases, known);
   checkPrefix('leases.prefix', prefix);
   return new EtcdKeys(prefix, validateName(namespace, 'leases.namespace'));
 }

@@ -59,7 +59,7 @@ export interface HttpFenceOptions<Request = unknown> {
   readonly retryAfterMs?: number;
   /**
    * Told of every answer that the fence gives in place of the service, with what the store threw, if it did. What it
-   * throws reaches nobody.
+   * throws is a process warning.
    */
   readonly onRefused?: (refusal: HttpFenceRefusal<Request>) => void;
   /** Clocks and timers; for tests. Default those of this process. */
@@ -120,7 +120,7 @@ export function resolveHttpFence<Request>(
     highestTerm: resolveHighestTerm(options, runtime),
     timeoutMs: requireDuration('timeoutMs', options.timeoutMs ?? 5_000, 1, hourMs),
     retryAfterMs: requireDuration('retryAfterMs', options.retryAfterMs ?? 1_000, 0, 24 * hourMs),
-    onRefused: onRefused === undefined ? () => {} : isolated(onRefused),
+    onRefused: onRefused === undefined ? () => {} : isolated('onRefused', onRefused),
     runtime,
   };
 }

@@ -1,6 +1,6 @@
 import { validateName } from '../../coordinators/index.js';
 import { quoteSchema } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -108,7 +108,8 @@ export function resolveOptions(
 
 function resolveLeases(leases: LeasesOfFence | undefined): ResolvedOptions['leases'] {
   if (leases === undefined) return undefined;
-  const { schema = 'tenure', namespace = 'default' } = requireObject('leases', leases);
+  const known = { schema: true, namespace: true } as const;
+  const { schema = 'tenure', namespace = 'default' } = requireKnown('leases', leases, known);
   return {
     quotedSchema: quoteSchema(schema, 'leases.schema'),
     namespace: validateName(namespace, 'leases.namespace'),

@@ -1,7 +1,7 @@
 import { isTerm } from '../../coordinators/index.js';
 import type { PostgresQueryable } from '../../drivers/postgres/index.js';
 import { sqlStateOf } from '../../drivers/postgres/index.js';
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown, requireObject } from '../../errors/checks.js';
 import {
   OptionError,
   RecordCorruptError,
@@ -71,7 +71,7 @@ export interface PostgresRowGuard {
  * @throws {OptionError} if the table or the key is no name tenure takes.
  */
 export function postgresRowGuard(options: PostgresRowGuardOptions): PostgresRowGuard {
-  requireObject('options', options);
+  requireKnown('options', options, { table: true, key: true }, 'pass { table, key }');
   return new RowGuard(quoteTable(options.table), quoteColumn('key', options.key));
 }
 

@@ -75,7 +75,7 @@ function logFences(log: EventLog): Unsubscribe {
 
 /** What a subscriber of a channel throws would end the process. */
 function onChannel<Message>(name: string, listener: (message: Message) => void): Unsubscribe {
-  const told = isolated((message: unknown) => listener(message as Message));
+  const told = isolated(name, (message: unknown) => listener(message as Message));
   const subscriber = (message: unknown) => told(message);
   subscribe(name, subscriber);
   return () => unsubscribe(name, subscriber);

@@ -1,10 +1,11 @@
 import { type Meter, metrics as metricsApi, type ObservableResult } from '@opentelemetry/api';
-import { requireMethods, requireObject } from '../../errors/checks.js';
+import { requireKnown, requireMethods } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import {
   Histogram,
   Metrics,
   type MetricsOptions,
+  metricsKeys,
   type Observable,
   type ObserveOptions,
 } from '../index.js';
@@ -30,7 +31,9 @@ export interface OtelMetrics {
  * @throws {OptionError} for a bad option.
  */
 export function otelMetrics(options: OtelMetricsOptions = {}): OtelMetrics {
-  const { meter = metricsApi.getMeter('tenure'), ...rest } = requireObject('options', options);
+  const known = { ...metricsKeys, meter: true } as const;
+  requireKnown('options', options, known);
+  const { meter = metricsApi.getMeter('tenure'), ...rest } = options;
   const methods = ['createHistogram', 'createObservableGauge', 'createObservableCounter'];
   requireMethods('meter', meter, methods, 'is no meter', 'pass one of @opentelemetry/api');
   const metrics = new Metrics(rest);

@@ -4,9 +4,15 @@ import {
   type RegistryContentType,
   register as usualRegistry,
 } from 'prom-client';
-import { requireMethods, requireObject } from '../../errors/checks.js';
+import { requireKnown, requireMethods } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
-import { Metrics, type MetricsOptions, type Observable, type ObserveOptions } from '../index.js';
+import {
+  Metrics,
+  type MetricsOptions,
+  metricsKeys,
+  type Observable,
+  type ObserveOptions,
+} from '../index.js';
 import { RegistryMetric } from './registry-metric.js';
 
 export interface PrometheusMetricsOptions extends MetricsOptions {
@@ -45,7 +51,8 @@ export interface PrometheusMetrics {
  * @throws {OptionError} for a bad option. What prom-client throws if they are registered there already: once for each registry.
  */
 export function prometheusMetrics(options: PrometheusMetricsOptions = {}): PrometheusMetrics {
-  const { register = usualRegistry, ...rest } = requireObject('options', options);
+  requireKnown('options', options, { ...metricsKeys, register: true });
+  const { register = usualRegistry, ...rest } = options;
   const methods = ['registerMetric', 'removeSingleMetric'];
   requireMethods('register', register, methods, 'is no registry', 'pass one of prom-client');
   const metrics = new Metrics(rest);

@@ -22,7 +22,7 @@ export interface StoreServerOptions {
 /** One server: its ledger, its clock, and who listens. What the models are built of. */
 export class StoreServer {
   readonly machine: Machine;
-  readonly connections = new Emitter<{ lost: undefined }>();
+  readonly connections = new Emitter<{ lost: undefined }>({ lost: true });
   /** The highest term that was granted here and is forgotten: what is granted below it is no higher than before. */
   forgottenTerm = 0;
   readonly #nowMs: () => number;

@@ -1,4 +1,4 @@
-import { requireObject } from '../../errors/checks.js';
+import { requireKnown } from '../../errors/checks.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { elapsedMs, type Instant, type Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -30,11 +30,12 @@ export class MemoryStreams {
   readonly dedupeWindowMs: number;
   readonly #startedAt: Instant;
   readonly #logs = new Map<number, ShardLog>();
-  readonly #events = new Emitter<StateEvents>();
+  readonly #events = new Emitter<StateEvents>({ bell: true, restart: true });
   #shardCount: number | undefined;
 
   constructor(options: MemoryStreamsOptions = {}) {
-    this.runtime = requireRuntime(requireObject('options', options).runtime);
+    requireKnown('options', options, { runtime: true, dedupeWindowMs: true });
+    this.runtime = requireRuntime(options.runtime);
     this.dedupeWindowMs = checkDedupeWindow(options.dedupeWindowMs ?? 3_600_000);
     this.#startedAt = this.runtime.now();
   }
@@ -111,7 +112,7 @@ export class MemoryStreams {
 
   /** For tests: the server restarts. What was connected to it is not any more; without its data, it forgot all. */
   restart(options: { readonly keepData: boolean }): void {
-    if (!options.keepData) {
+    if (!requireKnown('options', options, { keepData: true }).keepData) {
       this.#logs.clear();
       this.#shardCount = undefined;
     }

@@ -1,4 +1,4 @@
-import { type Known, requireKnown, requireMethods, requireObject } from '../../errors/checks.js';
+import { type Known, requireKnown, requireMethods } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Fence } from '../../fences/index.js';
 import type { Leases } from '../../leases/index.js';
@@ -73,7 +73,8 @@ export function resolvePumpOptions<Payload>(
       'pass the function that handles one message',
     );
   }
-  const retry = requireObject('retry', options.retry ?? { firstMs: 100, limitMs: 30_000 });
+  const { retry = { firstMs: 100, limitMs: 30_000 } } = options;
+  requireKnown('retry', retry, { firstMs: true, limitMs: true });
   duration('retry.firstMs', retry.firstMs, 1);
   duration('retry.limitMs', retry.limitMs, retry.firstMs);
   return {

@@ -1,3 +1,4 @@
+import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { EndReason, Leases } from '../../leases/index.js';
@@ -28,6 +29,19 @@ export interface StreamWorkerEvents extends PumpEvents {
   shardsFailed: { readonly error: unknown; readonly during: FailedStep };
 }
 
+const eventNames: Known<StreamWorkerEvents> = {
+  ...{ handled: true, handlerFailed: true, handlersEnded: true, handlerAbandoned: true },
+  ...{
+    shardStalled: true,
+    shardRefused: true,
+    logReset: true,
+    logCorrupt: true,
+    storeFailed: true,
+  },
+  ...{ shardsClaimed: true, shardDrained: true, shardLost: true, shardsFailed: true },
+  ...{ termHealed: true },
+};
+
 /** A shard as its worker sees it. */
 export interface ShardActivity {
   readonly shard: number;
@@ -49,7 +63,7 @@ export interface ShardActivity {
 export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   readonly topic: Topic;
   readonly leases: Leases;
-  readonly #emitter = new Emitter<StreamWorkerEvents>();
+  readonly #emitter = new Emitter<StreamWorkerEvents>(eventNames);
   readonly #work: StreamWork;
   readonly #shards: ShardWorker;
   #unsubscribe: Unsubscribe[] = [];

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -264,6 +265,21 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     expect(arrivals).toEqual([]);
     expect(refusals).toEqual([[503, '/ledger', expect.any(UnreachableError)]]);
     await fence.close();
+  });
+
+  it('answers as ever if onRefused throws, of which a warning tells by that name', async () => {
+    const { url } = await start({
+      fence: memoryFence(),
+      onRefused: () => {
+        throw new Error('a bug in a logger');
+      },
+    });
+    const warned = once(process, 'warning');
+    expect((await send(url)).status).toBe(428);
+    expect((await warned)[0]).toMatchObject({
+      name: 'TenureListenerWarning',
+      message: 'a listener for "onRefused" threw: a bug in a logger',
+    });
   });
 
   it('answers 503 when the store does not answer in time, or breaks its contract', async () => {
