@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RecordCorruptError, StoreMisconfiguredError } from '../../src/errors/index.js';
+import {
+  RecordCorruptError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../src/errors/index.js';
 import { type JobStore, RunTimeoutError, Schedule } from '../../src/schedule/index.js';
 import { sleep } from '../../src/time/index.js';
 import {
@@ -160,6 +164,71 @@ describe('a leader that cannot claim its jobs, though its lease is renewed', () 
     await fixture.runtime.advanceUntil(a.schedule.close());
     expect(fixture.runtime.now().monotonicMs - beganMs).toBeLessThanOrEqual(ttlMs / 3);
     expect(a.log).toEqual([]);
+  });
+});
+
+describe('a leader that is closed while the store gives no answer to its writes', () => {
+  /** How long its close takes, and what it told. */
+  async function closed(a: Replica): Promise<number> {
+    const beganMs = fixture.runtime.now().monotonicMs;
+    await fixture.runtime.advanceUntil(a.schedule.close());
+    return fixture.runtime.now().monotonicMs - beganMs;
+  }
+
+  it('closes at once if its run was certainly not begun; the next one begins it, and that is no interruption', async () => {
+    const a = fixture.replica('a');
+    let isAway = true;
+    const store = wrapped(a.store, {
+      write: async (token, change, call) => {
+        if (isAway) throw new UnreachableError('no connection was free in time');
+        return await a.store.write(token, change, call);
+      },
+    });
+    const schedule = new Schedule(store, { id: 'a', runtime: a.runtime, ttlMs });
+    schedule.job('minutely', { cron: '* * * * *' }, () => {}).start();
+    await until('00:01:00.100');
+    expect(await closed({ ...a, schedule })).toBe(0);
+    isAway = false;
+    fixture.started('b');
+    await fixture.runtime.advance(ttlMs);
+    expect(await fixture.history()).toMatchObject([{ state: 'succeeded', attempt: 1 }]);
+  });
+
+  it.each([
+    ['a begin', 'drop', '00:00:59', []],
+    ['an end', 'drop', '00:01:00.500', ['runBegan 00:01 attempt 1']],
+  ] as const)('gives %s up long before its ttl is over', async (_, fault, time, log) => {
+    const a = fixture.started('a', { work: (_context, runtime) => sleep(runtime, 1_000) });
+    await until(time);
+    a.link.disturb('reply', fault, { operation: 'write' });
+    await until('00:01:01.200');
+    expect(await closed(a)).toBeLessThanOrEqual((ttlMs * 2) / 3);
+    expect(a.log).toEqual(['leading', ...log, 'stoppedLeading']);
+  });
+
+  it('has the end written by a store that answers in time again', async () => {
+    const a = fixture.started('a', { work: (_context, runtime) => sleep(runtime, 1_000) });
+    await until('00:01:00.500');
+    a.link.disturb('request', 'drop', { operation: 'write', count: 1 });
+    await until('00:01:01.200');
+    expect(await closed(a)).toBeGreaterThan(0);
+    expect(await fixture.told()).toEqual(['00:01 succeeded']);
+  });
+
+  it('tells work that saves its progress what became of that', async () => {
+    let told: unknown;
+    const a = fixture.started('a', {
+      work: async ({ progress }, runtime) => {
+        await sleep(runtime, 1_000);
+        told = await progress.save(1).catch((error: unknown) => error);
+        throw told;
+      },
+    });
+    await until('00:01:00.500');
+    a.link.disturb('reply', 'drop', { operation: 'write' });
+    await until('00:01:01.200');
+    await closed(a);
+    expect(told).toMatchObject({ code: 'TENURE_OUTCOME_UNKNOWN' });
   });
 });
 

@@ -4,7 +4,13 @@ export type {
   PostgresQueryable,
   PostgresResult,
 } from './client.js';
-export { classifyPostgresError, noTransaction, type PostgresPhase, sqlStateOf } from './errors.js';
+export {
+  classifyPostgresError,
+  leftOpen,
+  noTransaction,
+  type PostgresPhase,
+  sqlStateOf,
+} from './errors.js';
 export { GuestLines, isPool } from './guest-lines.js';
 export { quoteLiteral, quoteSchema } from './identifiers.js';
 export type { LineEvents, Lines, ServerCheck } from './lines.js';
@@ -20,6 +26,7 @@ export {
   assertBegunNow,
   markCursor,
   markSetting,
+  PostgresSession,
   runTransaction,
   type TransactionSteps,
 } from './session.js';

@@ -5,7 +5,7 @@ import type { Runtime } from '../../time/index.js';
 import { RunCancelledError, RunTimeoutError } from '../errors.js';
 import { longestProgressBytes, type RunRecord } from '../records.js';
 import type { JobWork, Progress, RunContext } from '../work.js';
-import type { Pen } from './pen.js';
+import { type Pen, StoppedAskingError } from './pen.js';
 
 export interface AttemptOptions {
   readonly run: RunRecord;
@@ -135,7 +135,10 @@ export class Attempt {
 
   async #save(run: RunRecord, progress: string): Promise<void> {
     if (this.#isOver) throw new ClosedError(`the attempt of ${run.id}`);
-    await this.#options.pen.write({ job: run.job, runs: [{ ...run, progress }] });
+    const written = this.#options.pen.write({ job: run.job, runs: [{ ...run, progress }] });
+    await written.catch((error: unknown) => {
+      throw error instanceof StoppedAskingError ? error.cause : error;
+    });
     this.#progress = progress;
   }
 }

@@ -61,12 +61,13 @@ export class JobLeader {
     const { store, lease, runtime, callTimeoutMs, events } = options;
     const failed = (error: unknown, retryInMs: number) =>
       events.emit('storeFailed', { error, retryInMs });
-    this.#pen = new Pen({ store, lease, runtime, callTimeoutMs, failed });
-    // A process that stops within a claim may keep its rows locked for so long: less than its lease keeps others from them.
-    const timeoutMs = Math.max(callTimeoutMs, options.ttlMs / 3);
     const stopping = this.#ending.signal;
-    this.#patience = { timeoutMs, limitMs: options.ttlMs, stopping };
     setMaxListeners(0, stopping);
+    const { ttlMs } = options;
+    this.#pen = new Pen({ store, lease, runtime, callTimeoutMs, ttlMs, stopping, failed });
+    // A process that stops within a claim may keep its rows locked for so long: less than its lease keeps others from them.
+    const timeoutMs = Math.max(callTimeoutMs, ttlMs / 3);
+    this.#patience = { timeoutMs, limitMs: ttlMs, afterStopMs: () => 0 };
   }
 
   /**
@@ -94,10 +95,11 @@ export class JobLeader {
     }
   }
 
-  /** Once each; not that a lease has ended, which others tell. */
+  /** Once each; not that a lease has ended, or what was asked in vain, which others tell. */
   #tell(failure: unknown): void {
     const { lease, events } = this.#options;
     if (failure === undefined || failure instanceof LeaseNotHeldError) return;
+    if (failure instanceof StoppedAskingError) return;
     if (this.#failures.has(failure)) return;
     this.#failures.add(failure);
     events.emit('leadershipFailed', { lease, error: failure });

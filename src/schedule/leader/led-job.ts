@@ -8,7 +8,7 @@ import type { JobWork } from '../work.js';
 import { Attempt, type AttemptOutcome } from './attempt.js';
 import { detailOf, type EndFacts, RunDrafts, shortened, skippedOf } from './drafts.js';
 import { dueOf } from './due-of.js';
-import type { Pen } from './pen.js';
+import { type Pen, StoppedAskingError } from './pen.js';
 
 export interface LedJobOptions {
   readonly job: ResolvedJob;
@@ -242,7 +242,10 @@ export class LedJob {
   async #putOff(run: RunRecord): Promise<void> {
     const { pen, events, nowMs } = this.#options;
     const waiting: RunRecord = { ...run, state: 'waiting', retryAtMs: Math.floor(nowMs()) };
-    if (pen.lease.state === 'held') await this.#write({ job: this.name, runs: [waiting] });
+    if (pen.lease.state === 'held') {
+      const written = this.#write({ job: this.name, runs: [waiting] });
+      await written.catch(unlessStopped);
+    }
     this.#opened(waiting);
     events.emit('runInterrupted', { run: waiting });
   }
@@ -259,4 +262,8 @@ export class LedJob {
     const others = this.#view.open.filter(({ id }) => id !== run.id);
     this.#view = { ...this.#view, open: isOpen(run) ? [run, ...others] : others };
   }
+}
+
+function unlessStopped(error: unknown): void {
+  if (!(error instanceof StoppedAskingError)) throw error;
 }

@@ -5,12 +5,21 @@ import {
   type PostgresClient,
   type PostgresPool,
   PostgresPoolHandle,
+  type PostgresSession,
+  quoteLiteral,
   runTransaction,
   sqlStateOf,
 } from '../../drivers/postgres/index.js';
 import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
-import { type AskRows, JobRows } from './rows.js';
+import type { JobsView } from '../contract.js';
+import type { RunRecord } from '../records.js';
+import type { Step } from '../rules/steps.js';
+import { decodeRun } from '../rules/texts.js';
+import { ChangeQueue } from './change-queue.js';
+import { ChangeTexts } from './changes.js';
+import { askTogether, beginning } from './messages.js';
+import { type AskRows, JobRows, type ViewAnswer, viewOf } from './rows.js';
 import {
   createTables,
   type JobStatements,
@@ -46,6 +55,9 @@ export class JobDatabase {
   readonly #options: DatabaseOptions;
   readonly #pool: PostgresPoolHandle<PostgresClient>;
   readonly #statements: JobStatements;
+  readonly #changes: ChangeQueue;
+  /** As it stands in SQL. */
+  readonly #namespace: string;
 
   constructor(source: string | PostgresPool, options: DatabaseOptions) {
     this.#options = options;
@@ -57,39 +69,99 @@ export class JobDatabase {
       // Set for each transaction instead: a pooler in between refuses settings that come with the connection.
       ...{ statementTimeoutMs: 0, lockTimeoutMs: 0, idleInTransactionTimeoutMs: 0 },
     });
+    const { runtime, namespace, maxConnections, quotedSchema } = options;
+    this.#namespace = quoteLiteral(namespace);
+    this.#changes = new ChangeQueue({
+      ...{ runtime, pool: this.#pool, texts: new ChangeTexts(quotedSchema, namespace) },
+      // One is left for who looks, and for claims.
+      limit: Math.max(1, maxConnections - 1),
+      begin: (timeoutMs) => beginning('READ COMMITTED', [commitDurably, limits(timeoutMs)]),
+      explained: (error) => this.#explanation(error),
+    });
+  }
+
+  /** What stands of jobs, in one message. @param jobs `undefined`: of all. */
+  async view(
+    operation: string,
+    timeoutMs: number,
+    jobs: readonly string[] | undefined,
+  ): Promise<JobsView> {
+    const names = jobs === undefined ? 'NULL' : `ARRAY[${jobs.map(quoteLiteral).join(', ')}]`;
+    const text = this.#statements.view(this.#namespace, `(${names}::text[])`);
+    const [answer] = await this.#read<ViewAnswer>(operation, timeoutMs, text);
+    return viewOf(answer, jobs);
+  }
+
+  async runs(
+    operation: string,
+    timeoutMs: number,
+    { job, beforeMs, limit }: { job: string; beforeMs: number; limit: number },
+  ): Promise<RunRecord[]> {
+    const text = this.#statements.runs(this.#namespace, quoteLiteral(job), beforeMs, limit);
+    const rows = await this.#read<{ record: string }>(operation, timeoutMs, text);
+    return rows.map(({ record }) => decodeRun(record));
+  }
+
+  /** One step of one job, committed durably; see {@link ChangeQueue}. */
+  change<Answer>(operation: string, timeoutMs: number, step: Step<Answer>): Promise<Answer> {
+    return this.#changes.add(`${operation} of jobs`, timeoutMs, step);
   }
 
   /** What changes nothing. The server ends it as well: nobody who gave up leaves a backend that waits. */
-  read<Answer>(
+  async #read<Row extends object>(
     operation: string,
     timeoutMs: number,
-    use: (rows: JobRows) => Promise<Answer>,
-  ): Promise<Answer> {
-    const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limits(timeoutMs)}`;
-    return this.#transact(operation, begin, timeoutMs, use);
+    text: string,
+  ): Promise<Row[]> {
+    const begin = beginning('READ COMMITTED, READ ONLY', [limits(timeoutMs)]);
+    return await this.#inTime(operation, timeoutMs, async (session, leftMs, what) => {
+      const { runtime } = this.#options;
+      const own = {
+        runtime,
+        timeoutMs: leftMs(),
+        wholeMs: timeoutMs,
+        phase: 'read',
+        what,
+      } as const;
+      const answers = await askTogether(session, own, [begin, text, 'COMMIT']);
+      session.end(true);
+      return answers.at(-2) as Row[];
+    });
   }
 
   /**
-   * One transaction, committed durably. The server ends it as well: a process that is stopped inside it holds its locks no
-   * longer than the time limit.
+   * One transaction of several questions, committed durably. The server ends it as well: a process that is stopped inside it
+   * holds its locks no longer than the time limit.
    */
-  write<Answer>(
+  async write<Answer>(
     operation: string,
     timeoutMs: number,
     use: (rows: JobRows) => Promise<Answer>,
   ): Promise<Answer> {
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${commitDurably}; ${limits(timeoutMs)}`;
-    return this.#transact(operation, begin, timeoutMs, use);
+    return await this.#inTime(operation, timeoutMs, (session, leftMs, what) => {
+      const { runtime, namespace } = this.#options;
+      return runTransaction(session, { begin, ask: { runtime, timeoutMs, what } }, (client) => {
+        const asking: AskRows = async <Row extends object>(text: string, values: unknown[]) => {
+          const own = { runtime, timeoutMs: leftMs(), wholeMs: timeoutMs, what };
+          const asked = { ...own, phase: 'transaction' } as const;
+          return (await ask<Row>(client, asked, text, values)).rows;
+        };
+        return use(new JobRows(asking, this.#statements, namespace));
+      });
+    });
   }
 
-  #transact<Answer>(
+  #inTime<Answer>(
     operation: string,
-    begin: string,
     timeoutMs: number,
-    use: (rows: JobRows) => Promise<Answer>,
+    use: (
+      session: PostgresSession<PostgresClient>,
+      leftMs: () => number,
+      what: string,
+    ) => Promise<Answer>,
   ): Promise<Answer> {
     const what = `${operation} of jobs`;
-    const { runtime } = this.#options;
     const endMs = this.#nowMs() + timeoutMs;
     return this.#explained(
       this.#pool.withSession(what, async (session) => {
@@ -98,11 +170,7 @@ export class JobDatabase {
           session.end(true);
           throw new UnreachableError(`${what} was not sent: no connection was free in time.`);
         }
-        return await runTransaction(
-          session,
-          { begin, ask: { runtime, timeoutMs, what } },
-          (client) => use(this.#rows(this.#asking(client, what, endMs, timeoutMs))),
-        );
+        return await use(session, () => Math.max(1, endMs - this.#nowMs()), what);
       }),
     );
   }
@@ -129,33 +197,21 @@ export class JobDatabase {
     return this.#pool.close();
   }
 
-  #rows(asking: AskRows): JobRows {
-    return new JobRows(asking, this.#statements, this.#options.namespace);
-  }
-
-  #asking(client: PostgresClient, what: string, endMs: number, wholeMs: number): AskRows {
-    const { runtime } = this.#options;
-    const phase = 'transaction';
-    return async <Row extends object>(text: string, values: unknown[]) => {
-      const timeoutMs = Math.max(1, endMs - this.#nowMs());
-      const asking = { runtime, timeoutMs, wholeMs, phase, what } as const;
-      const { rows } = await ask<Row>(client, asking, text, values);
-      return rows;
-    };
-  }
-
   async #explained<Answer>(asked: Promise<Answer>): Promise<Answer> {
     try {
       return await asked;
     } catch (error) {
-      const state =
-        sqlStateOf(error instanceof Error ? error.cause : undefined) ?? sqlStateOf(error);
-      if (state === undefined || !missing.includes(state)) throw error;
-      throw new StoreMisconfiguredError(
-        `the tables of jobs are not in schema "${this.#options.schema}": run "tenure migrate" with a role that may create them, or call migrate() of the store.`,
-        error,
-      );
+      throw this.#explanation(error);
     }
+  }
+
+  #explanation(error: unknown): unknown {
+    const state = sqlStateOf(error instanceof Error ? error.cause : undefined) ?? sqlStateOf(error);
+    if (state === undefined || !missing.includes(state)) return error;
+    return new StoreMisconfiguredError(
+      `the tables of jobs are not in schema "${this.#options.schema}": run "tenure migrate" with a role that may create them, or call migrate() of the store.`,
+      error,
+    );
   }
 
   #nowMs(): number {

@@ -47,52 +47,32 @@ INSERT INTO ${schema}.versions (part, version) VALUES ('${part}', ${schemaVersio
 export const readVersion = (schema: string) =>
   `SELECT version FROM ${schema}.versions WHERE part = '${part}'`;
 
-const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::text';
-const ofJob = 'WHERE namespace = $1 AND job = $2';
+/** The server's clock, as a text. */
+export const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::text';
 
 export type JobStatements = ReturnType<typeof jobStatements>;
 
-/** Everything that is asked, with all tables qualified. `$1` is the namespace, `$2` the job. */
+/** What claims and looks ask, with all tables qualified. What changes one job alone is in `changes.ts`. */
 export function jobStatements(schema: string) {
   const jobs = `${schema}.jobs`;
   const runs = `${schema}.runs`;
   const requests = `${schema}.run_requests`;
   return {
-    now: `SELECT ${now} AS "nowMs"`,
-    /** Nobody else writes anything of the job until the transaction ends. */
-    lock: `SELECT record, pause, ${now} AS "nowMs" FROM ${jobs} ${ofJob} FOR UPDATE`,
     /**
      * Rows to lock: what is not claimed has no record yet, and counts as none. In one order, so that two who claim several
-     * do not wait for each other. In: `$2` their names.
+     * do not wait for each other. In: namespace; names.
      */
     place: `INSERT INTO ${jobs} (namespace, job)
 SELECT $1, job FROM unnest($2::text[]) AS asked (job) ORDER BY job COLLATE "C" ON CONFLICT DO NOTHING`,
     lockPlaces: `SELECT job FROM ${jobs} WHERE namespace = $1 AND job = ANY ($2::text[]) ORDER BY job FOR UPDATE`,
     putJobs: `UPDATE ${jobs} AS j SET record = put.record
 FROM unnest($2::text[], $3::text[]) AS put (job, record) WHERE j.namespace = $1 AND j.job = put.job`,
-    putJob: `UPDATE ${jobs} SET record = $3 ${ofJob}`,
-    setPause: `UPDATE ${jobs} SET pause = $3 ${ofJob}`,
-    /** In: an id. Out: what there is of it. */
-    besides: `SELECT
-  (SELECT record FROM ${runs} ${ofJob} AND id = $3) AS run,
-  (SELECT cancellation FROM ${runs} ${ofJob} AND id = $3) AS cancellation,
-  (SELECT record FROM ${requests} ${ofJob} AND id = $3) AS request`,
-    /** An end takes what was wanted of the run with it. */
-    putRun: `INSERT INTO ${runs} AS r (namespace, job, id, tick_ms, state, term, attempt, is_open, record)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state = excluded.state, term = excluded.term,
-  attempt = excluded.attempt, is_open = excluded.is_open, record = excluded.record,
-  cancellation = CASE WHEN excluded.is_open THEN r.cancellation END`,
-    cancel: `UPDATE ${runs} SET cancellation = $4 ${ofJob} AND id = $3`,
-    prune: `DELETE FROM ${runs} ${ofJob} AND id IN (
-  SELECT id FROM ${runs} ${ofJob} AND NOT is_open ORDER BY tick_ms DESC, id DESC OFFSET $3)`,
-    runs: `SELECT record FROM ${runs} ${ofJob} AND tick_ms < $3 ORDER BY tick_ms DESC, id DESC LIMIT $4`,
-    putRequest: `INSERT INTO ${requests} (namespace, job, id, record) VALUES ($1, $2, $3, $4)`,
-    dropRequests: `DELETE FROM ${requests} ${ofJob} AND id = ANY ($3::text[])`,
-    open: `SELECT record FROM ${runs} ${ofJob} AND is_open ORDER BY tick_ms, id`,
-    forget: [runs, requests, jobs].map((table) => `DELETE FROM ${table} ${ofJob}`),
+    /** In: what is in brackets, as it stands in SQL. Out: runs, the latest tick first. */
+    runs: (namespace: string, job: string, beforeMs: number, limit: number) =>
+      `SELECT record FROM ${runs} WHERE namespace = ${namespace} AND job = ${job} AND tick_ms < ${beforeMs}
+ORDER BY tick_ms DESC, id DESC LIMIT ${limit}`,
     /** In: namespace; names, or null for all. Out: the server's clock, and what stands of each job, as one JSON text. */
-    view: `SELECT ${now} AS "nowMs", coalesce((
+    view: (namespace = '$1', names = '$2::text[]') => `SELECT ${now} AS "nowMs", coalesce((
   SELECT json_agg(json_build_object(
     'job', j.job, 'record', j.record, 'pause', j.pause,
     'open', (SELECT coalesce(json_agg(json_build_object('record', r.record, 'cancellation', r.cancellation) ORDER BY r.tick_ms, r.id), '[]')
@@ -101,7 +81,7 @@ ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state
       ORDER BY r.tick_ms DESC, r.id DESC LIMIT 1),
     'requests', (SELECT coalesce(json_agg(q.record ORDER BY q.place), '[]')
       FROM ${requests} AS q WHERE q.namespace = j.namespace AND q.job = j.job)))
-  FROM ${jobs} AS j WHERE j.namespace = $1 AND j.record IS NOT NULL AND ($2::text[] IS NULL OR j.job = ANY ($2::text[]))
+  FROM ${jobs} AS j WHERE j.namespace = ${namespace} AND j.record IS NOT NULL AND (${names} IS NULL OR j.job = ANY (${names}))
 ), '[]')::text AS jobs`,
   };
 }

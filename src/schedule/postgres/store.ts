@@ -35,7 +35,6 @@ import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../
 import { type ClaimDecision, decideClaim } from '../rules/decisions.js';
 import {
   cancelling,
-  decided,
   forgetting,
   pausing,
   requesting,
@@ -72,8 +71,8 @@ const optionKeys: Known<PostgresJobStoreOptions> = {
  * Jobs and their runs in a PostgreSQL database, in the tables `jobs`, `runs` and `run_requests` of the schema of
  * {@link postgresCoordinator}, which `tenure migrate` or {@link PostgresJobStore.migrate} creates.
  *
- * Every write is one transaction of a few statements, at READ COMMITTED, that commits durably. A pooler in transaction mode
- * may stand in between.
+ * Every write is one transaction, at READ COMMITTED, that commits durably, of two messages; those that wait at the same time
+ * share it. A pooler in transaction mode may stand in between.
  *
  * @param urlOrPool a URL (needs the package `pg`), or your own `Pool`, which is never closed here.
  * @throws {OptionError} if it, or an option, cannot be used.
@@ -133,16 +132,18 @@ class JobsInPostgres implements PostgresJobStore {
     call: CallOptions,
   ): Promise<ClaimResult[]> {
     const checked = checkDefinitions(definitions);
-    return this.#write('claim', call, (rows) => claimAll(rows, token, checked, adoptFrom));
+    return this.#database.write('claim', this.#timeLimit(call), (rows) =>
+      claimAll(rows, token, checked, adoptFrom),
+    );
   }
 
   async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
     const checked = checkJobs(jobs);
-    return this.#read('a look', call, (rows) => rows.view(checked));
+    return this.#look('a look', call, checked);
   }
 
   async jobs(call: CallOptions): Promise<JobsView> {
-    return this.#read('a list', call, (rows) => rows.view(undefined));
+    return this.#look('a list', call, undefined);
   }
 
   async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
@@ -152,7 +153,8 @@ class JobsInPostgres implements PostgresJobStore {
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
     validateJobName(job);
     const { limit, beforeMs = Number.MAX_SAFE_INTEGER } = checkRunsOptions(options);
-    return this.#read('the history', call, (rows) => rows.runs(job, beforeMs, limit));
+    const timeoutMs = this.#timeLimit(call);
+    return this.#database.runs('the history', timeoutMs, { job, beforeMs, limit });
   }
 
   async request(
@@ -186,29 +188,20 @@ class JobsInPostgres implements PostgresJobStore {
   }
 
   #change<Answer>(operation: string, call: CallOptions, step: Step<Answer>): Promise<Answer> {
-    return this.#write(operation, call, async (rows) => {
-      const { answer, update } = decided(step, await rows.standing(step));
-      if (update !== undefined) await rows.apply(step.job, update);
-      return answer;
-    });
+    return this.#database.change(operation, this.#timeLimit(call), step);
   }
 
-  #read<Answer>(
+  #look(
     operation: string,
     call: CallOptions,
-    use: (rows: JobRows) => Promise<Answer>,
-  ): Promise<Answer> {
-    this.#throwIfClosed();
-    return this.#database.read(operation, checkTimeout(call), use);
+    jobs: readonly string[] | undefined,
+  ): Promise<JobsView> {
+    return this.#database.view(operation, this.#timeLimit(call), jobs);
   }
 
-  #write<Answer>(
-    operation: string,
-    call: CallOptions,
-    use: (rows: JobRows) => Promise<Answer>,
-  ): Promise<Answer> {
+  #timeLimit(call: CallOptions): number {
     this.#throwIfClosed();
-    return this.#database.write(operation, checkTimeout(call), use);
+    return checkTimeout(call);
   }
 
   #throwIfClosed(): void {

@@ -1,0 +1,87 @@
+import { NoAnswerError } from '../../drivers/deadline.js';
+import { classifyPostgresError } from '../../drivers/postgres/index.js';
+import { UnreachableError } from '../../errors/index.js';
+import type { Runtime } from '../../time/index.js';
+import type { Decision, Standing, Step } from '../rules/steps.js';
+import { decided } from '../rules/steps.js';
+
+/** How far a change has come: from `committing` on it may have been executed. */
+type Stage = 'waiting' | 'deciding' | 'committing' | 'over';
+
+/** One step of somebody who waits for its answer, no longer than its time limit. */
+export class Change {
+  readonly step: Step<unknown>;
+  readonly what: string;
+  readonly endMs: number;
+  /** It has met something that would hold up, or fail, others in its transaction. */
+  isAlone = false;
+  readonly #answer: (answer: unknown) => void;
+  readonly #fail: (error: unknown) => void;
+  readonly #timer: { cancel(): void };
+  #stage: Stage = 'waiting';
+
+  constructor(
+    { step, what, timeoutMs }: { step: Step<unknown>; what: string; timeoutMs: number },
+    runtime: Runtime,
+    settle: { answer: (answer: unknown) => void; fail: (error: unknown) => void },
+  ) {
+    this.step = step;
+    this.what = what;
+    this.endMs = runtime.now().monotonicMs + timeoutMs;
+    this.#answer = settle.answer;
+    this.#fail = settle.fail;
+    this.#timer = runtime.setTimer(timeoutMs, () => this.fail(this.#late(timeoutMs)));
+  }
+
+  get isOver(): boolean {
+    return this.#stage === 'over';
+  }
+
+  /** Nobody has asked the server anything for it, or not to any effect. */
+  wait(isAlone: boolean): void {
+    this.isAlone ||= isAlone;
+    this.#enter('waiting');
+  }
+
+  begin(): void {
+    this.#enter('deciding');
+  }
+
+  /** @returns `undefined` if it is settled by that: what stands there cannot be read. */
+  decide(read: () => Standing | undefined): Decision<unknown> | undefined {
+    try {
+      const decision = decided(this.step, read);
+      this.#enter('committing');
+      return decision;
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
+  }
+
+  answer(answer: unknown): void {
+    if (this.#settle()) this.#answer(answer);
+  }
+
+  fail(error: unknown): void {
+    if (this.#settle()) this.#fail(error);
+  }
+
+  #enter(stage: Stage): void {
+    if (!this.isOver) this.#stage = stage;
+  }
+
+  #settle(): boolean {
+    if (this.isOver) return false;
+    this.#stage = 'over';
+    this.#timer.cancel();
+    return true;
+  }
+
+  #late(timeoutMs: number): Error {
+    if (this.#stage === 'waiting')
+      return new UnreachableError(`${this.what} was not sent: no connection was free in time.`);
+    const phase = this.#stage === 'committing' ? 'commit' : 'transaction';
+    return classifyPostgresError(new NoAnswerError(timeoutMs), phase, this.what);
+  }
+}
