@@ -71,6 +71,34 @@ describe('a client of the caller', () => {
     await coordinator.close();
   });
 
+  it.each([
+    ['', false, true],
+    [', whose BEGIN is on its way', false, false],
+    [', and that cannot tell by itself', true, true],
+  ])(
+    'is a pool with a client that its last user left inside a transaction%s: no lease is granted there',
+    async (_, isUntold, isAwaited) => {
+      const pool = openPool(fixture.url, 1);
+      const coordinator = postgresCoordinator(pool, { namespace: `left${isUntold}${isAwaited}` });
+      const one = new Speaker(coordinator);
+      await one.read('name');
+      const client = await pool.connect();
+      if (isUntold) Reflect.set(client, 'getTransactionStatus', undefined);
+      const begun = client.query('BEGIN');
+      if (isAwaited) await begun;
+      client.release();
+      await expect(one.acquire('name')).rejects.toMatchObject({
+        ...{ code: 'TENURE_STORE_REFUSED', storeCode: 'TN013' },
+        message: expect.stringContaining('acquire was refused, nothing was written'),
+      });
+      expect(await one.read('name')).toBeUndefined();
+      expect(await one.take('name')).toBeGreaterThan(0);
+      const other = postgresCoordinator(fixture.url, { namespace: `left${isUntold}${isAwaited}` });
+      expect(await new Speaker(other).read('name')).toBeDefined();
+      await Promise.all([coordinator.close(), other.close()]);
+    },
+  );
+
   it('is a client, or anything with its query', async () => {
     const client = new pg.Client(fixture.url);
     await client.connect();

@@ -5,6 +5,7 @@ import { withDeadline } from '../deadline.js';
 import { runCheck } from './check.js';
 import type { PostgresClient, PostgresPool, PostgresQueryable } from './client.js';
 import { classifyPostgresError } from './errors.js';
+import { refuseIfInside, refuseLeftOpen } from './left-open.js';
 import {
   type Line,
   type LineEvents,
@@ -67,7 +68,8 @@ export class GuestLines implements Lines {
       : undefined;
     const target = session?.client ?? (this.#source as PostgresQueryable);
     if (session === undefined) refuseTransaction(target);
-    const line = new GuestLine(target, session, this.#clock, runtime, (reason) => {
+    else await refuseLeftOpen(session, runtime, restMs(runtime, deadlineMs), what);
+    const line = new GuestLine({ target, session, what }, this.#clock, runtime, (reason) => {
       this.#taken.delete(line);
       if (reason === undefined) return;
       this.#isChecked = false;
@@ -101,31 +103,39 @@ export class GuestLines implements Lines {
   }
 }
 
+interface Taken {
+  readonly target: PostgresQueryable;
+  /** Of a pool. */
+  readonly session: PostgresSession<PostgresClient> | undefined;
+  readonly what: string;
+}
+
 class GuestLine implements Line {
   readonly clock: ServerClock;
   readonly #target: PostgresQueryable;
   readonly #session: PostgresSession<PostgresClient> | undefined;
+  readonly #what: string;
   readonly #runtime: Runtime;
   readonly #ended: (reason: string | undefined) => void;
   readonly #giving = new AbortController();
   #isOver = false;
 
   constructor(
-    target: PostgresQueryable,
-    session: PostgresSession<PostgresClient> | undefined,
+    { target, session, what }: Taken,
     clock: ServerClock,
     runtime: Runtime,
     ended: (reason: string | undefined) => void,
   ) {
     this.#target = target;
     this.#session = session;
+    this.#what = what;
     this.clock = clock;
     this.#runtime = runtime;
     this.#ended = ended;
   }
 
   async query<Row extends object>(text: string, values: unknown[], deadlineMs: number) {
-    const timeoutMs = Math.max(0, deadlineMs - this.#runtime.now().monotonicMs);
+    const timeoutMs = restMs(this.#runtime, deadlineMs);
     const given = new Promise<never>((_, reject) => {
       const lost = () => reject(new Error('the connection was given up'));
       this.#giving.signal.addEventListener('abort', lost, { once: true });
@@ -133,7 +143,20 @@ class GuestLine implements Line {
     given.catch(() => {});
     const answer = this.#target.query<Row>(text, values);
     answer.catch(() => {});
-    return await withDeadline(this.#runtime, timeoutMs, Promise.race([answer, given]));
+    const result = await withDeadline(this.#runtime, timeoutMs, Promise.race([answer, given]));
+    this.#refuseIfInside();
+    return result;
+  }
+
+  /** What was granted there nobody else would see, and whoever uses the client next could take it back. */
+  #refuseIfInside(): void {
+    if (this.#session === undefined) return;
+    try {
+      refuseIfInside(this.#session, this.#what);
+    } catch (error) {
+      this.abandon((error as TenureError).message);
+      throw error;
+    }
   }
 
   done(): void {
@@ -174,11 +197,15 @@ async function checkOut(
   deadlineMs: number,
   what: string,
 ): Promise<PostgresSession<PostgresClient>> {
-  const timeoutMs = Math.max(0, deadlineMs - runtime.now().monotonicMs);
   try {
+    const timeoutMs = restMs(runtime, deadlineMs);
     const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) => late.release());
     return new PostgresSession(client);
   } catch (error) {
     throw classifyPostgresError(error, 'checkout', what);
   }
+}
+
+function restMs(runtime: Runtime, deadlineMs: number): number {
+  return Math.max(0, deadlineMs - runtime.now().monotonicMs);
 }

@@ -13,6 +13,7 @@ export {
 } from './errors.js';
 export { GuestLines, isPool } from './guest-lines.js';
 export { quoteLiteral, quoteSchema } from './identifiers.js';
+export { refuseIfInside, refuseLeftOpen } from './left-open.js';
 export type { LineEvents, Lines, ServerCheck } from './lines.js';
 export { type Hearing, PostgresListener } from './listener.js';
 export { lockKey, migrationLockKey } from './lock-key.js';

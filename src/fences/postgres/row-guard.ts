@@ -11,6 +11,7 @@ import {
 import type { FencingToken } from '../contract.js';
 import { refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge, validateToken } from '../rule.js';
+import { askAlone } from './row-guard-statement.js';
 import { quoteColumn, quoteTable } from './row-names.js';
 import { carriesNothing, migrationOf, refusedState, triggerOf } from './row-schema.js';
 import { commitDurably } from './statements.js';
@@ -66,7 +67,8 @@ export interface PostgresRowGuard {
  * statement checks and writes, so it needs no transaction; inside one it is as good. The holder is kept as a digest.
  *
  * A row without a term takes any. Deleting a row forgets its term: keep a mark instead, where an old owner might add it
- * again. What PostgreSQL answers otherwise (a constraint, a lost connection) passes as it is.
+ * again. What PostgreSQL answers otherwise (a constraint, a lost connection) passes as it is. Of a pool, a client that its
+ * last user left inside a transaction is refused (`StoreRefusedError`, `TN013`): that one is rolled back, nothing is written.
  *
  * @throws {OptionError} if the table or the key is no name tenure takes.
  */
@@ -144,7 +146,8 @@ WHERE ${passes}`;
     const candidate = validateToken('postgres', token);
     const { name, term, holderDigest } = candidate;
     for (let look = 0; look < mostLooks; look++) {
-      const { rowCount } = await client.query(text, [term, holderDigest, key, ...bound]);
+      const values = [term, holderDigest, key, ...bound];
+      const { rowCount } = await askAlone(client, writing(name), text, values);
       if (rowCount === 1) return true;
       if ((rowCount ?? 0) > 1) throw severalRows(name, this.#key, rowCount);
       const installed = await this.#installed(client, candidate, key);
@@ -154,7 +157,7 @@ WHERE ${passes}`;
     }
     throw new StoreRefusedError(
       'CONFLICT',
-      `the write of a row under "${name}" was refused, nothing was written: the row changed all the time. Try again.`,
+      `${writing(name)} was refused, nothing was written: the row changed all the time. Try again.`,
     );
   }
 
@@ -165,9 +168,7 @@ WHERE ${passes}`;
     key: unknown,
   ): Promise<InstalledTerm | undefined> {
     const text = `SELECT tenure_term::text AS term, tenure_holder AS holder FROM ${this.#table} WHERE ${this.#key} = $1`;
-    const { rows } = await client.query<{ term: string | null; holder: string | null }>(text, [
-      key,
-    ]);
+    const { rows } = await askAlone<Kept>(client, writing(name), text, [key]);
     const [row] = rows;
     if (row === undefined) return undefined;
     const term = Number(row.term ?? 0);
@@ -198,9 +199,17 @@ const passes = `(r.tenure_term IS NULL OR r.tenure_term < $1::bigint
 const carried = `(SELECT set_config('tenure.row_token', $1::bigint || ':' || $2::text, true) IS NOT NULL
   AND ${commitDurably} AS is_carried) AS c`;
 
+/** What a row keeps of its owner. */
+interface Kept {
+  readonly term: string | null;
+  readonly holder: string | null;
+}
+
+const writing = (name: string) => `the write of a row under "${name}"`;
+
 function severalRows(name: string, key: string, rowCount: unknown): StoreMisconfiguredError {
   return new StoreMisconfiguredError(
-    `the write of a row under "${name}" changed ${rowCount} rows: the column ${key} is not unique. Roll back, or look at these rows; then give it a unique index.`,
+    `${writing(name)} changed ${rowCount} rows: the column ${key} is not unique. Roll back, or look at these rows; then give it a unique index.`,
   );
 }
 

@@ -60,6 +60,75 @@ describe('a row that is guarded by its own term', () => {
     expect(await bodyOf()).toBe('next');
   });
 
+  describe('on a client that its last user left inside a transaction', () => {
+    const untold = (client: pg.PoolClient) =>
+      Reflect.set(client, 'getTransactionStatus', undefined);
+
+    it.each([
+      ['with what it wrote', async (client: pg.PoolClient) => void (await client.query('BEGIN'))],
+      ['whose BEGIN is on its way', async (client: pg.PoolClient) => void client.query('BEGIN')],
+      [
+        'in which a statement has failed',
+        async (client: pg.PoolClient) => {
+          await client.query('BEGIN');
+          await client.query('SELECT 1 / 0').catch(() => {});
+        },
+      ],
+      [
+        'and that cannot tell by itself',
+        async (client: pg.PoolClient) => {
+          untold(client);
+          await client.query('BEGIN');
+        },
+      ],
+      [
+        'that cannot tell by itself, in which a statement has failed',
+        async (client: pg.PoolClient) => {
+          untold(client);
+          await client.query('BEGIN');
+          await client.query('SELECT 1 / 0').catch(() => {});
+        },
+      ],
+    ])('is refused, and commits nothing: one %s', async (_, begin) => {
+      const small = openPool(database.url, { max: 1 });
+      const writes = [
+        () => rows.claim(small, tokenOf('n', 5), key),
+        () => rows.update(small, tokenOf('n', 6), key, { body: 'written' }),
+        () => rows.upsert(small, tokenOf('n', 7), key, { body: 'written' }),
+      ];
+      await pool.query("INSERT INTO documents VALUES ($1, 'old')", [key]);
+      for (const write of writes) {
+        const client = await small.connect();
+        await begin(client);
+        void client.query('UPDATE documents SET size = 1 WHERE id = $1', [key]).catch(() => {});
+        client.release();
+        await expect(write()).rejects.toMatchObject({
+          ...{ code: 'TENURE_STORE_REFUSED', storeCode: 'TN013' },
+          message: expect.stringContaining('inside a transaction already'),
+        });
+        const { rows: found } = await runSql(
+          database.url,
+          'SELECT body, size, tenure_term FROM documents WHERE id = $1',
+          [key],
+        );
+        expect(found).toEqual([{ body: 'old', size: null, tenure_term: null }]);
+      }
+      for (const write of writes) expect(await write()).not.toBe(false);
+      expect(await bodyOf()).toBe('written');
+      await small.end();
+    });
+
+    it('is what its own user began: that is as good', async () => {
+      await pool.query("INSERT INTO documents VALUES ($1, 'old')", [key]);
+      const client = await pool.connect();
+      await client.query('BEGIN');
+      expect(await rows.update(client, tokenOf('n', 5), key, { body: 'new' })).toBe(true);
+      await client.query('COMMIT');
+      client.release();
+      expect(await bodyOf()).toBe('new');
+    });
+  });
+
   it('tells a row that is not there from a stale term', async () => {
     expect(await rows.update(pool, tokenOf('n', 5), key, { body: 'x' })).toBe(false);
     expect(await rows.claim(pool, tokenOf('n', 5), key)).toBe(false);
