@@ -15,7 +15,7 @@ export interface RedisClient {
   /** Command names in lower case: a subscription is told by its name. An error reply rejects with a `ReplyError`. */
   call(command: string, args: (string | number)[]): Promise<unknown>;
   /** `call` at a lower price, where the client offers one. Nothing is told within this call but that it was not sent. */
-  send?(command: string, args: readonly (string | number)[], taker: ReplyTaker): void;
+  sendTaking?(command: string, args: readonly (string | number)[], taker: ReplyTaker): void;
   /** `error`, `end` and, of a subscription, `message`. */
   on(event: string, listener: (...values: never[]) => void): unknown;
 }

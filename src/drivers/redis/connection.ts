@@ -184,6 +184,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
   }
 
   async #failed(run: ScriptRun, link: Link, error: Error): Promise<void> {
+    // Answers that came together are all taken before one of them ends the link: what was answered is not unknown.
+    await undefined;
     if (!(error instanceof UnreachableError)) {
       if (replyCode(error) === undefined) return run.reject(error);
       const { topology } = this.#source;

@@ -1,5 +1,6 @@
 import { OptionError } from '../../errors/index.js';
 import type { RedisClient } from './client.js';
+import { withSending } from './ioredis-sending.js';
 
 /**
  * What a client must not do behind our back. ioredis by default queues commands while it is offline and sends those
@@ -42,24 +43,27 @@ export function safeIoredisOptions(connectTimeoutMs: number): object {
 
 /** A client of the ioredis that is installed beside tenure. @throws {OptionError} if there is none. */
 export async function openIoredis(options: object, connectTimeoutMs: number): Promise<RedisClient> {
-  const Redis = await loadRedis();
-  return new Redis({ ...options, ...safeIoredisOptions(connectTimeoutMs) });
+  const ioredis = await loadIoredis();
+  const client = new ioredis.Redis({ ...options, ...safeIoredisOptions(connectTimeoutMs) });
+  return withSending(client, ioredis);
 }
 
 /** @throws {OptionError} if it is not installed. */
 export async function requireIoredis(): Promise<void> {
-  await loadRedis();
+  await loadIoredis();
 }
 
-type RedisConstructor = new (options: object) => RedisClient;
+interface Ioredis {
+  readonly Redis: new (options: object) => RedisClient;
+}
 
 /** One import for all who ask at the same time: on Node 22 a second one was seen to resolve before the module had run. */
-let loading: Promise<{ readonly Redis: unknown }> | undefined;
+let loading: Promise<unknown> | undefined;
 
-async function loadRedis(): Promise<RedisConstructor> {
+async function loadIoredis(): Promise<Ioredis> {
   try {
     loading ??= import('ioredis');
-    return (await loading).Redis as RedisConstructor;
+    return (await loading) as Ioredis;
   } catch (cause) {
     loading = undefined;
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;

@@ -156,9 +156,9 @@ export class Link {
     this.#pending.add(caller);
     this.#beginTurn();
     const client = this.#client;
-    if (client.send !== undefined) client.send(command, args, new Reply(this, caller));
+    const taker = new Reply(this, caller);
+    if (client.sendTaking !== undefined) client.sendTaking(command, args, taker);
     else {
-      const taker = new Reply(this, caller);
       client.call(command, args).then(
         (reply) => taker.resolve(reply),
         (error: Error) => taker.reject(error),

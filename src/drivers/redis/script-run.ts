@@ -91,14 +91,15 @@ export class ScriptRun implements Caller {
     const { script } = this;
     const parts: readonly unknown[] = Array.isArray(reply) ? reply : [];
     const serverMs = Number(parts[0]);
-    const isDone = parts[1] === thinlyDone || parts[1] === 'done';
+    const isThin = parts[1] === thinlyDone;
+    const isDone = isThin || parts[1] === 'done';
     if (!(serverMs > 0) || (!isDone && parts[1] !== 'too-late')) {
       this.#garbage(link);
       return;
     }
     if (this.#isWithText) link.scripts.add(script.sha);
     link.clock.observe(serverMs, this.#sentAtMs, this.#runs.nowMs());
-    if (isDone) this.#resolve({ value: parts[2], shortfall: this.#shortfall });
+    if (isDone) this.#resolve({ value: isThin ? parts : parts[2], shortfall: this.#shortfall });
     else this.#runs.tooLate(this);
   }
 

@@ -45,7 +45,8 @@ export const thinlyDone = 1;
 
 /**
  * The same for a body where each microsecond counts: it is no function, has no names but those below, and returns the whole
- * answer, `{ now, done, value }`. `now` may have a fraction, and goes out as the integer below it.
+ * answer, `{ now, done, ... }`, which is what a run of it resolves with. `now` may have a fraction, and goes out as the integer
+ * below it.
  */
 export function defineThinScript(name: string, body: string): RedisScript {
   const lua = `-- tenure: ${name}

@@ -55,8 +55,8 @@ export class RedisBatch extends Batch {
    * once `fence.transaction` has resolved.
    *
    * @param name in capital letters.
-   * @throws {OptionError} if it is no such command, an argument is no text or number, or a key is one of the fence's own or,
-   * on a cluster, not in its slot. The batch is not executed then, not even if the error is swallowed.
+   * @throws {OptionError} if it is no such command, an argument is neither a text that UTF-8 can hold nor a finite
+   * number, or a key is one of the fence's own or, on a cluster, not in its slot. The batch is not executed then, not even if the error is swallowed.
    */
   command<Name extends RedisWriteName>(
     name: Name,
@@ -113,9 +113,10 @@ function checkArguments(name: string, args: readonly unknown[]): readonly string
     throw new OptionError(name, args.length, 'is no number of arguments', remedy);
   }
   return args.map((one, index) => {
-    if (typeof one === 'string' || (typeof one === 'number' && Number.isFinite(one)))
-      return String(one);
-    const remedy = 'pass texts and finite numbers';
+    // A lone surrogate would be stored as something else.
+    const isOne = typeof one === 'string' ? one.isWellFormed() : Number.isFinite(one);
+    if (isOne) return String(one);
+    const remedy = 'pass texts that UTF-8 can hold, and finite numbers';
     throw new OptionError(`${name}[${index}]`, typeof one, 'is no argument of a command', remedy);
   });
 }

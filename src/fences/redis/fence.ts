@@ -32,13 +32,7 @@ import { batchCall, installedText, singleOf } from './call.js';
 import { Gathering, type Single, type SingleCommand } from './gathering.js';
 import { FenceKeys } from './keys.js';
 import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
-import {
-  batchScript,
-  effectScript,
-  leasedBatchScript,
-  singlesScript,
-  termScript,
-} from './scripts.js';
+import { batchScript, effectScript, leasedBatchScript, termScript } from './scripts.js';
 
 /** A fence around what is written to one Redis. See {@link redisFence}. */
 export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnectionEvents> {
@@ -93,9 +87,9 @@ class FenceInRedis implements RedisFence {
   readonly #installed = new Set<string>();
   /** The one that was seen last. */
   #latest: string | undefined;
-  readonly #singles = new Gathering((call, resolve, reject) => {
+  readonly #singles = new Gathering((script, call, resolve, reject) => {
     const { timeoutMs, confirmation } = this.#options;
-    this.#session.connection.begin(singlesScript, call, timeoutMs, confirmation, resolve, reject);
+    this.#session.connection.begin(script, call, timeoutMs, confirmation, resolve, reject);
   });
   readonly #checkKey = (key: string) => this.#checkKeyOfBatch(key);
   readonly #openBatch = () => new RedisBatch(this, this.#checkKey);

@@ -1,4 +1,5 @@
-import type { ScriptCall } from '../../drivers/redis/index.js';
+import type { RedisScript, ScriptCall } from '../../drivers/redis/index.js';
+import { singleScript, singlesAt, singlesScript } from './scripts.js';
 
 /** One command that is a batch of its own. */
 export interface SingleCommand {
@@ -26,6 +27,7 @@ interface Answered {
 
 /** Runs the script of the singles. No promise: one write at a time pays for each alone. */
 export type RunSingles = (
+  script: RedisScript,
   call: ScriptCall,
   resolve: (answered: Answered) => void,
   reject: (error: Error) => void,
@@ -35,6 +37,7 @@ interface Gathered {
   readonly installed: string;
   readonly singles: Single[];
   readonly keys: string[];
+  /** Each with its length before it. */
   readonly args: (string | number)[];
 }
 
@@ -83,13 +86,18 @@ export class Gathering {
   #send(key: string, gathered: Gathered): void {
     this.#open.delete(key);
     const { singles } = gathered;
-    this.#run(
-      gathered,
-      ({ value, shortfall }) => tell(singles, value, shortfall),
-      (error) => {
-        for (const single of singles) single.failed(error);
-      },
-    );
+    const tellAll = ({ value, shortfall }: Answered) => tell(singles, value, shortfall);
+    const failAll = (error: Error) => {
+      for (const single of singles) single.failed(error);
+    };
+    const [first] = singles;
+    if (singles.length > 1 || first === undefined)
+      this.#run(singlesScript, gathered, tellAll, failAll);
+    else {
+      const { name, args } = first.command;
+      const call = { keys: gathered.keys, args: [gathered.installed, name, ...args] };
+      this.#run(singleScript, call, tellAll, failAll);
+    }
   }
 }
 
@@ -99,13 +107,14 @@ function tell(
   value: unknown,
   shortfall: Promise<string | undefined> | undefined,
 ): void {
-  if (!Array.isArray(value)) {
-    for (const single of singles) single.judgeAnew();
-    return;
-  }
-  const [refused, ...replies] = value as [0 | readonly number[], ...unknown[]];
-  for (const [index, single] of singles.entries()) {
-    if (refused !== 0 && refused.includes(index + 1)) single.refused(replies[index]);
-    else single.done(replies[index], shortfall);
+  const answer = value as readonly unknown[];
+  const refused = answer[singlesAt] as 0 | readonly number[] | undefined;
+  for (let place = 1; place <= singles.length; place++) {
+    const single = singles[place - 1] as Single;
+    const reply = answer[singlesAt + place];
+    if (refused === 0) single.done(reply, shortfall);
+    else if (refused === undefined) single.judgeAnew();
+    else if (refused.includes(place)) single.refused(reply);
+    else single.done(reply, shortfall);
   }
 }

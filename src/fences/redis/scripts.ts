@@ -109,32 +109,46 @@ export const batchScript = defineScript('the fenced batch', batchBody(false));
 /** The same, where the leases are on this server. */
 export const leasedBatchScript = defineScript('the fenced batch', batchBody(true));
 
-/**
+/*
  * The commonest batches at the price of little more than their commands: of one command each, under a term that is installed.
  * What is left out, against the whole script, is what cannot be otherwise then.
  *
- * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; for each command how many words
- *   it has, and these.
- * - Returns a list: the places of the commands that were refused, or 0 for none; then for each command its reply or, if it
- *   was refused, the server's words | 0: something else stands there, and nothing was changed; the whole script has to judge.
+ * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; then the words of the command, or
+ *   for each of several how many words it has, and these.
+ * - Returns, after time and `done`: the places of the commands that were refused, or 0 for none; then for each command its
+ *   reply or, if it was refused, the server's words | nothing: something else stands there, and nothing was changed; the whole
+ *   script has to judge.
  */
+
+/** Where the answer of these scripts begins. */
+export const singlesAt = 2;
+
+export const singleScript = defineThinScript(
+  'the fenced batch',
+  `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done } end
+local reply = redis.pcall(unpack(ARGV, 3))
+if type(reply) == 'table' and reply.err then return { now, done, { 1 }, reply.err } end
+return { now, done, 0, reply }
+`,
+);
+
 export const singlesScript = defineThinScript(
   'the fenced batch',
-  `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done, 0 } end
+  `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done } end
 local words, pcall = ARGV, redis.pcall
-local answers, place, at, count = { 0 }, 1, 3, #words
+local answer, place, at, count = { now, done, 0 }, 1, 3, #words
 while at < count do
   local last = at + words[at]
   local reply = pcall(unpack(words, at + 1, last))
   if type(reply) == 'table' and reply.err then
-    local refused = answers[1] == 0 and {} or answers[1]
+    local refused = answer[3] == 0 and {} or answer[3]
     refused[#refused + 1] = place
-    answers[1], reply = refused, reply.err
+    answer[3], reply = refused, reply.err
   end
+  answer[3 + place] = reply
   place, at = place + 1, last + 1
-  answers[place] = reply
 end
-return { now, done, answers }
+return answer
 `,
 );
 

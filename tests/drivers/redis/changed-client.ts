@@ -14,6 +14,8 @@ export function withClients(
         address: node.address,
         async open(timeoutMs) {
           const client = await node.open(timeoutMs);
+          // Whoever changes `call` means each command.
+          delete client.sendTaking;
           change(client);
           return client;
         },

@@ -147,7 +147,7 @@ describe.each(kinds)('a client of %s', (_, own) => {
     proxy.up.hold();
     const startedMs = performance.now();
     await expect(run(connection, 200)).rejects.toBeInstanceOf(OutcomeUnknownError);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
     proxy.up.heal();
     expect(await run(connection), 'the late one was not executed').toBe('2');
   });
