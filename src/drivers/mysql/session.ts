@@ -118,6 +118,8 @@ export interface TransactionSteps {
   readonly set: string;
   /** Gives the session back what it had. */
   readonly restore: string;
+  /** Answers, while the work's transaction or whatever came after it is open, whether something was committed by it: `hasCommitted`. */
+  readonly hasCommitted: string;
   /** For our own statements; the work's are not timed by us. */
   readonly ask: Omit<Ask, 'phase'>;
 }
@@ -189,7 +191,8 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
     return result;
   } catch (error) {
     if (meansLoss(error)) throw error;
-    if (isAtWork && (await wasEnded(session, own, mark, error))) throw endedByWork(own.what, error);
+    if (isAtWork && (await wasEnded(session, steps, mark, error)))
+      throw endedByWork(own.what, error);
     isClean = await tidy(session, steps, ['ROLLBACK', steps.restore]);
     throw error;
   } finally {
@@ -240,15 +243,24 @@ async function committedByItself(target: MysqlQueryable, own: Ask): Promise<bool
   return Number(rows[0]?.autocommit) !== 0;
 }
 
-/** Whether what the work wrote may have been committed by it. Not if the server rolled it back, as after a deadlock. */
+/**
+ * Whether what the work wrote may have been committed by it. Not if the server rolled it back, as after a deadlock, unless the
+ * work had committed before, and what was rolled back came after that.
+ */
 async function wasEnded<Connection extends MysqlConnection>(
   session: MysqlSession<Connection>,
-  own: Omit<Ask, 'phase'>,
+  { ask: own, hasCommitted }: TransactionSteps,
   mark: Mark,
   error: unknown,
 ): Promise<boolean> {
-  if (session.loss !== undefined || mark.isRolledBack || mayHaveRolledBack(error)) return false;
-  return (await release(session.connection, own, mark)) === 'ended';
+  if (session.loss !== undefined || mark.isRolledBack) return false;
+  const { connection } = session;
+  if ((await release(connection, own, mark)) !== 'ended') return false;
+  if (!mayHaveRolledBack(error)) return true;
+  const asked = ask<{ hasCommitted: unknown }>(connection, { ...own, phase: 'read' }, hasCommitted);
+  // Without an answer it is not known.
+  const rows = await asked.then((answer) => answer.rows).catch(() => [{ hasCommitted: 1 }]);
+  return Number(rows[0]?.hasCommitted ?? 0) !== 0;
 }
 
 async function commit<Connection extends MysqlConnection>(

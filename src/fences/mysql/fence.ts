@@ -245,8 +245,9 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
     lockWaitSeconds?: number,
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;
-    const { set, restore } = this.#statements;
-    const steps = { set: set(lockWaitSeconds), restore, ask: { runtime, timeoutMs, what } };
+    const { set, restore, hasCommitted } = this.#statements;
+    const own = { runtime, timeoutMs, what };
+    const steps = { set: set(lockWaitSeconds), restore, hasCommitted, ask: own };
     return await this.#pool.withSession(
       what,
       async (session) => await runTransaction(session, steps, body),

@@ -84,6 +84,43 @@ const saveIdleTime = (whose: string) =>
 const restoreIdleTime = (whose: string) =>
   `SESSION idle_write_transaction_timeout = @${whose}_write, SESSION idle_readonly_transaction_timeout = @${whose}_read, @${whose}_write = NULL, @${whose}_read = NULL`;
 
+/**
+ * MariaDB counts for each session the statements that it was sent. These commit, by their nature or without being asked; all
+ * but `COMMIT` and `BEGIN` change what there is in a database, or lock tables.
+ */
+const committing = [
+  ...[
+    'COMMIT',
+    'XA_COMMIT',
+    'BEGIN',
+    'LOCK_TABLES',
+    'TRUNCATE',
+    'RENAME_TABLE',
+    'RENAME_USER',
+    'GRANT',
+    'REVOKE',
+  ],
+  ...[
+    'ANALYZE',
+    'CHECK',
+    'OPTIMIZE',
+    'REPAIR',
+    'FLUSH',
+    'PRELOAD_KEYS',
+    'INSTALL_PLUGIN',
+    'UNINSTALL_PLUGIN',
+  ],
+  ...['DB', 'EVENT', 'FUNCTION', 'PROCEDURE', 'SEQUENCE', 'SERVER', 'TABLE', 'USER'].flatMap(
+    (kind) => ['ALTER', 'CREATE', 'DROP'].map((verb) => `${verb}_${kind}`),
+  ),
+  ...['INDEX', 'ROLE', 'TRIGGER', 'VIEW', 'PACKAGE', 'PACKAGE_BODY', 'UDF'].flatMap((kind) =>
+    ['CREATE', 'DROP'].map((verb) => `${verb}_${kind}`),
+  ),
+];
+
+const commitCount = `(SELECT SUM(VARIABLE_VALUE) FROM information_schema.SESSION_STATUS
+  WHERE VARIABLE_NAME IN (${committing.map((one) => `'COM_${one}'`).join(', ')}))`;
+
 const host = 'tenure_idle';
 const guest = 'tenure_guest_idle';
 
@@ -110,6 +147,7 @@ FROM (SELECT 1 AS one) AS one LEFT JOIN ${fences} AS f ON f.name = UNHEX(?)`;
      * ended in time: MariaDB has a limit for it; elsewhere it is that of every idle session, as long as this lasts.
      */
     set: (lockWaitSeconds: number | undefined) => `SET @tenure_autocommit = @@SESSION.autocommit,
+  /*M!100300 @tenure_commits = ${commitCount}, */
   @tenure_lock_wait = @@SESSION.innodb_lock_wait_timeout,
   /*M!100300 @tenure_isolation = @@SESSION.tx_isolation, ${saveIdleTime(host)}, SESSION tx_isolation = 'READ-COMMITTED', ${limitIdleTime(idleSeconds)}, */
   /*!80000 @tenure_isolation = @@SESSION.transaction_isolation, @tenure_wait = @@SESSION.wait_timeout, SESSION transaction_isolation = 'READ-COMMITTED', SESSION wait_timeout = LEAST(${idleSeconds}, @@SESSION.wait_timeout), */
@@ -120,7 +158,14 @@ FROM (SELECT 1 AS one) AS one LEFT JOIN ${fences} AS f ON f.name = UNHEX(?)`;
     restore: `SET /*M!100300 SESSION tx_isolation = @tenure_isolation, ${restoreIdleTime(host)}, */
   /*!80000 SESSION transaction_isolation = @tenure_isolation, SESSION wait_timeout = @tenure_wait, @tenure_wait = NULL, */
   SESSION innodb_lock_wait_timeout = @tenure_lock_wait, SESSION autocommit = @tenure_autocommit,
-  @tenure_isolation = NULL, @tenure_lock_wait = NULL, @tenure_autocommit = NULL`,
+  @tenure_isolation = NULL, @tenure_lock_wait = NULL, @tenure_autocommit = NULL /*M!100300 , @tenure_commits = NULL */`,
+
+    /**
+     * Out: whether something was sent since `set` that commits, besides the `START TRANSACTION` after it. A deadlock leaves of a
+     * transaction as little as a commit does. `NULL` where nobody counts.
+     */
+    hasCommitted: `SELECT NULL AS hasCommitted FROM (SELECT 1 AS one) AS one WHERE FALSE
+  /*M!100300 UNION ALL SELECT @@SESSION.autocommit = 1 OR ${commitCount} > @tenure_commits + 1 */`,
 
     /**
      * Inside a transaction of somebody else. Its answer tells whether there is one.

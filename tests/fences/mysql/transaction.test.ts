@@ -271,6 +271,51 @@ describe('a transaction under the MySQL fence', () => {
     },
   );
 
+  it.each([
+    'COMMIT',
+    'COMMIT; START TRANSACTION',
+    'COMMIT AND CHAIN',
+    'CREATE TABLE app.before_deadlock (a int)',
+    'SET autocommit = 1',
+  ])(
+    'never says that nothing was written after %s, if a deadlock or a lock then ends what came next',
+    async (text) => {
+      for (const failing of ['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT']) {
+        const name = freshName('commits');
+        const token = tokenOf(name, 5);
+        await fence.claim(token);
+        await withConnection((connection) => put(connection, `${name}/a`, 'old'));
+        await withConnection((connection) => put(connection, `${name}/b`, 'old'));
+        await runSql(server.url, 'DROP TABLE IF EXISTS app.before_deadlock');
+        const other = await pool.getConnection();
+        await other.query('START TRANSACTION');
+        await put(other, `${name}/b`, 'theirs');
+        let crossing: Promise<unknown> | undefined;
+        const attempt = fence.transaction(token, async (connection) => {
+          await put(connection, name, 'there');
+          for (const one of text.split('; ')) await connection.query(one);
+          await connection.query('SET innodb_lock_wait_timeout = 1');
+          if (failing === 'ER_LOCK_DEADLOCK') {
+            if (text.endsWith('= 1')) await connection.query('START TRANSACTION');
+            await put(connection, `${name}/a`, 'mine');
+            // Theirs has written more, so that the server ends ours.
+            for (let row = 0; row < 20; row++) await put(other, `${name}/more-${row}`, 'theirs');
+            crossing = put(other, `${name}/a`, 'theirs');
+          }
+          await put(connection, `${name}/b`, 'mine');
+        });
+        const failure = await failureOf(attempt);
+        expect(failure).toBeInstanceOf(OutcomeUnknownError);
+        expect(Object(failure).cause).toMatchObject({ code: failing });
+        expect(await readData(server.url, name)).toBe('there');
+        await crossing;
+        await other.query('ROLLBACK');
+        other.release();
+        await fence.transaction(token, async () => {});
+      }
+    },
+  );
+
   it('refuses a constraint of the work without showing the row, and leaves nothing', async () => {
     const name = freshName('own-error');
     const attempt = fence.transaction(tokenOf(name, 5), async (connection) => {
