@@ -5,8 +5,8 @@ import { longestShiftMs, ZoneClock } from './zone-clock.js';
 /**
  * The due times of a cron expression in a time zone, as Unix times in milliseconds.
  *
- * Five fields (minute, hour, day, month, weekday), or six with seconds first, or a nickname such as `@daily`. They are
- * evaluated by the package `croner`. Local times that daylight saving leaves out are due when the gap ends, all of them once,
+ * Five fields (minute, hour, day, month, weekday), or six with seconds first, or seven with a year last as well, or a
+ * nickname such as `@daily`; at most 1,024 characters. They are evaluated by the package `croner`. Local times that daylight saving leaves out are due when the gap ends, all of them once,
  * unless the hour field is `*`: the hours that there are count then. One that the clock shows twice is due once, the first time,
  * unless the hour field is `*` or a step of it: then every hour counts, and so do both of these.
  */
@@ -27,8 +27,16 @@ export class CronTimes {
     this.#hours = hoursOf(expression);
   }
 
-  /** The first due time after `afterMs`; `undefined` if there is none any more. Always later than `afterMs`. */
+  /**
+   * The first due time after `afterMs`, a Unix time; `undefined` if there is none any more. Always later than `afterMs`.
+   *
+   * @throws {OptionError} for what is no time.
+   */
   nextAfter(afterMs: number): number | undefined {
+    if (!(typeof afterMs === 'number' && Math.abs(afterMs) <= lastMs)) {
+      const remedy = 'use a Unix time in milliseconds';
+      throw new OptionError('afterMs', afterMs, 'is no time', remedy);
+    }
     const foundMs = this.#firstAfter(afterMs);
     return this.#hours === 'some' ? foundMs : this.#orRepeated(afterMs, foundMs);
   }
@@ -70,10 +78,21 @@ export function timesOf(expression: string, timeZone: string): CronTimes | undef
   }
 }
 
+/** In characters. All minutes and all hours by their numbers take a quarter of it. */
+const longestExpression = 1_024;
+
+/** Until then, and from as long before 1970 on, the local times of all zones are dates. */
+const lastMs = 8.6e15;
+
 function parse(expression: string): Cron {
-  const remedy = 'use five fields (minute hour day month weekday), or six with seconds first';
+  const remedy =
+    'use five fields (minute hour day month weekday), six with seconds first, or seven with a year last as well';
   if (typeof expression !== 'string')
     throw new OptionError('cron', expression, 'is not a text', remedy);
+  if (expression.length > longestExpression) {
+    const shorter = `use at most ${longestExpression} characters, or several jobs`;
+    throw new OptionError('cron', expression, 'is too long', shorter);
+  }
   const fieldCount = expression.split(/\s+/).filter((field) => field !== '').length;
   if (!expression.trim().startsWith('@') && (fieldCount < 5 || fieldCount > 7)) {
     const has = fieldCount === 1 ? 'one field' : `${fieldCount} fields`;

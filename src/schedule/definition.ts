@@ -8,9 +8,9 @@ import type { Misfire, MisfirePolicy } from './rules/due.js';
 /** When a job is due, and what becomes of runs that fail. Times are in milliseconds. */
 export interface JobOptions {
   /**
-   * When it is due: five fields (minute, hour, day of month, month, weekday), or six with seconds first. A local time that
-   * daylight saving leaves out is due when the gap ends; one that comes twice is due once, unless the hour is `*` or a
-   * step of it.
+   * When it is due: five fields (minute, hour, day of month, month, weekday), or six with seconds first, or seven with a
+   * year last as well; at most 1,024 characters. A local time that daylight saving leaves out is due when the gap ends; one
+   * that comes twice is due once, unless the hour is `*` or a step of it.
    */
   readonly cron: string;
   /** The IANA time zone of `cron`. Default `UTC`, whatever the zone of this machine: replicas must agree. */

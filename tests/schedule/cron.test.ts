@@ -223,16 +223,40 @@ describe('due times', () => {
   });
 });
 
+it('has seconds first with six fields, and a year last with seven, after which nothing is due', () => {
+  const cron = '30 0 3 1 1 *';
+  expect(ticks(cron, 'UTC', '2026-11-30', 2)).toEqual(['2027-01-01T03:00', '2028-01-01T03:00']);
+  expect(ticks(`${cron} 2028`, 'Asia/Tokyo', '2026-11-30', 2)).toEqual(['2027-12-31T18:00']);
+});
+
 describe('what is no schedule', () => {
   it.each([
     ['', 'is not a cron expression'],
     ['* * * *', 'is not a cron expression (it has 4 fields) (got "* * * *"): use five fields'],
     ['61 * * * *', 'is not a cron expression'],
     ['0 0 30 2 *', 'is never due'],
+    ['0 0 0 29 2 * 2027', 'is never due'],
+    ['* * * * * * * *', 'is not a cron expression (it has 8 fields)'],
     [null, 'is not a text'],
   ])('is refused: %s', (cron, problem) => {
     expect(() => new CronTimes(cron as string, 'UTC')).toThrow(`cron ${problem}`);
   });
+
+  it('is as long as it may be, and no longer', () => {
+    const longest = `${'1,'.repeat(499)}11 * * * *`.padEnd(1_024);
+    expect(new CronTimes(longest, 'UTC').expression).toHaveLength(1_024);
+    expect(() => new CronTimes(`${longest} `, 'UTC')).toThrow('use at most 1024 characters');
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 8.64e15, '5', undefined, null])(
+    'is asked for what is due after a time that is none: %s',
+    (afterMs) => {
+      for (const zone of ['UTC', 'Europe/Berlin']) {
+        const times = new CronTimes('* * * * *', zone);
+        expect(() => times.nextAfter(afterMs as number)).toThrow('afterMs is no time');
+      }
+    },
+  );
 
   it('is a time zone that nobody knows', () => {
     expect(() => new CronTimes('* * * * *', 'Mars/Phobos')).toThrow('timeZone is not a time zone');

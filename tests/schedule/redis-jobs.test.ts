@@ -142,6 +142,25 @@ it.each(['job', 'job-runs', 'job-open', 'job-ended', 'job-requests', 'job-cancel
   },
 );
 
+it.each(['job-open', 'job-ended'])(
+  'a member of %s that is the id of no run is told of and left alone, by a look and by the history',
+  async (kind) => {
+    const token = tokenOf(1);
+    await claimed(store, token);
+    await write(store, token, { begin: runAt(token, 5) });
+    await write(store, token, { runs: [ended(runAt(token, 5))] });
+    await admin.zadd(`${tag}:${kind}:${job}`, 4, 'something else');
+    const corrupt = [{ job, error: expect.any(RecordCorruptError) }];
+    expect(await store.look([job], call)).toMatchObject({ jobs: [], corrupt });
+    expect(await store.jobs(call)).toMatchObject({ jobs: [], corrupt });
+    await expect(store.runs(job, { limit: 1 }, call)).rejects.toBeInstanceOf(RecordCorruptError);
+    expect(await claim(store, tokenOf(2))).toMatchObject({ outcome: 'corrupt' });
+    await admin.zrem(`${tag}:${kind}:${job}`, 'something else');
+    expect(await store.runs(job, { limit: 1 }, call)).toHaveLength(1);
+    await claimed(store, tokenOf(2));
+  },
+);
+
 it('a run whose text is gone is not taken for one that never was', async () => {
   const token = tokenOf(1);
   await claimed(store, token);

@@ -56,7 +56,8 @@ export class RedisBatch extends Batch {
    *
    * @param name in capital letters.
    * @throws {OptionError} if it is no such command, an argument is neither a text that UTF-8 can hold nor a finite
-   * number, or a key is one of the fence's own or, on a cluster, not in its slot. The batch is not executed then, not even if the error is swallowed.
+   * number, or a key is one of the fence's own or, on a cluster, not in its slot. The batch is not executed then, not even if
+   * the error is swallowed.
    */
   command<Name extends RedisWriteName>(
     name: Name,
