@@ -62,7 +62,7 @@ describe('tenure sim', { timeout: 60_000 }, () => {
   it('refuses a file that is not there, and a model or scenario that is none', async () => {
     const terminal = new RecordingTerminal();
     const missing = { schedule: '/nowhere/faults.json' };
-    await expect(playOne(1, missing, terminal)).rejects.toThrow('cannot be read (ENOENT)');
+    await expect(playOne(1, missing, terminal)).rejects.toThrow('cannot be read: ENOENT');
     await expect(playOne(1, { model: 'x' }, terminal)).rejects.toThrow('use one of linearizable');
     await expect(playOne(1, { scenario: 'x' }, terminal)).rejects.toThrow('use one of election');
   });

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { readTextFile } from '../../drivers/text-file.js';
 import { OptionError } from '../../errors/index.js';
 import { userConfigPath } from './places.js';
 import type { Surroundings } from './setting.js';
@@ -43,23 +44,14 @@ export function findConfigFile(
 
 /** @param source what named the file. */
 function readConfigFile(path: string, absolute: string, source: string): ConfigFile {
-  const text = readText(path, absolute, source);
+  const remedy = 'name a JSON file that can be read, or leave it out';
+  const text = readTextFile(source, absolute, remedy, path);
   const content = parseJson(text, path);
   const values = new Map<string, string>();
   for (const [key, value] of Object.entries(content)) {
     values.set(key, checkEntry(key, value, path));
   }
   return { path, folder: dirname(absolute), values };
-}
-
-function readText(path: string, absolute: string, source: string): string {
-  try {
-    return readFileSync(absolute, 'utf8');
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    const remedy = 'name a JSON file that can be read, or leave it out';
-    throw new OptionError(source, path, `cannot be read: ${code}`, remedy);
-  }
 }
 
 function parseJson(text: string, path: string): Record<string, unknown> {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { OptionError } from '../../errors/index.js';
+import { readTextFile } from '../../drivers/text-file.js';
 import { explain, type PlanOptions, parseSchedule, planOf, run, runMany } from '../../sim/index.js';
 import type { Terminal } from '../terminal.js';
 
@@ -11,7 +10,7 @@ export interface Choice {
 
 /** Prints the trace of one run, and says whether all was well. */
 export async function playOne(seed: number, choice: Choice, terminal: Terminal): Promise<boolean> {
-  const plan = planOf(seed, await planOptions(choice));
+  const plan = planOf(seed, planOptions(choice));
   const result = await run(plan, { onLine: (line) => terminal.print(line) });
   const { model, scenario } = plan;
   const seconds = (result.simulatedMs / 1_000).toFixed(1);
@@ -31,7 +30,7 @@ export async function playMany(
   signal: AbortSignal,
 ): Promise<boolean> {
   const startedAtMs = performance.now();
-  const options = { ...(await planOptions(choice)), signal };
+  const options = { ...planOptions(choice), signal };
   const { coverage, failed, seedCount, simulatedMs } = await runMany(from, to, options);
   if (failed !== undefined) {
     const { summary, trace } = await explain(failed);
@@ -49,19 +48,12 @@ export async function playMany(
   return true;
 }
 
-async function planOptions({ schedule, model, scenario }: Choice): Promise<PlanOptions> {
+function planOptions({ schedule, model, scenario }: Choice): PlanOptions {
   return {
     ...(model !== undefined && { model }),
     ...(scenario !== undefined && { scenario }),
-    ...(schedule !== undefined && { schedule: parseSchedule(await textOf(schedule)) }),
+    ...(schedule !== undefined && {
+      schedule: parseSchedule(readTextFile('--schedule', schedule, 'name a file of faults')),
+    }),
   };
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OptionError('--schedule', file, `cannot be read (${code})`, 'name a file of faults');
-  }
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { type Endpoint, parseEndpoint } from '../endpoint.js';
+import { readTextFile } from '../text-file.js';
 
 /** Where a cluster is, and how to speak to it. Certificates and the key are PEM texts. */
 export interface EtcdLocation {
@@ -126,15 +126,6 @@ function readTls({ ca, cert, key, serverName }: EtcdTlsOptions): EtcdTls {
 
 function pem(option: string, value: string | undefined): string | undefined {
   if (value === undefined || value.includes('-----BEGIN ')) return value;
-  try {
-    return readFileSync(value, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'not readable';
-    throw new OptionError(
-      option,
-      value,
-      `is a file that cannot be read (${why})`,
-      'pass a PEM text, or the path of a readable file that holds one',
-    );
-  }
+  const remedy = 'pass a PEM text, or the path of a readable file that holds one';
+  return readTextFile(option, value, remedy);
 }
