@@ -8,10 +8,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from
 import { Holder } from '../../src/coordinators/index.js';
 import { redisCoordinator } from '../../src/coordinators/redis/index.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { main, tenure } from './command-line.js';
 
 const run = promisify(execFile);
-const call = { timeoutMs: 5_000 };
 let folder: string;
 
 beforeAll(() => {

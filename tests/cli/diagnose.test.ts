@@ -4,9 +4,9 @@ import { report } from '../../src/cli/diagnose/report.js';
 import { addEvidence } from '../../src/elections/evidence/book.js';
 import { evidenceDocumentOf } from '../../src/elections/evidence/document.js';
 import { loss } from '../diagnosis/facts.js';
+import { call } from '../support/call.js';
 import { createDesk, type Desk } from './session.js';
 
-const call = { timeoutMs: 1_000 };
 const everything = { name: 'payments', sinceMs: undefined, beforeMs: undefined };
 
 /** Two terms that were lost to a blocked loop, and one that was given back. */

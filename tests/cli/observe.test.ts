@@ -3,9 +3,9 @@ import { candidates } from '../../src/cli/observe/candidates.js';
 import { history } from '../../src/cli/observe/history.js';
 import { status } from '../../src/cli/observe/status.js';
 import { who } from '../../src/cli/observe/who.js';
+import { call } from '../support/call.js';
 import { createDesk } from './session.js';
 
-const call = { timeoutMs: 1_000 };
 const by = 'ana@desk';
 
 describe('tenure who', () => {

@@ -5,6 +5,7 @@ import { Holder } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { call } from '../support/call.js';
 
 /** A terminal that remembers what was written to it. */
 export class RecordingTerminal implements Terminal {
@@ -63,8 +64,6 @@ export interface Desk {
   /** A process that holds, waits and leaves by the plain contract. */
   actor(id: string): Actor;
 }
-
-const call = { timeoutMs: 1_000 };
 
 /** One holder at the same store. */
 export class Actor {

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { InterruptedError } from '../../src/cli/exit-status.js';
 import { watch } from '../../src/cli/observe/watch.js';
 import { override } from '../leases/fixture.js';
+import { call } from '../support/call.js';
 import { createDesk, type Desk } from './session.js';
-
-const call = { timeoutMs: 1_000 };
 
 /** Without the time in front. */
 const said = ({ terminal }: Desk) => terminal.printed.map((line) => line.replace(/^\S+Z {2}/, ''));

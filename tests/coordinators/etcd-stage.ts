@@ -1,8 +1,9 @@
 import { Holder } from '../../src/coordinators/holder.js';
 import type { AcquireResult, Coordinator, HeldRecord } from '../../src/coordinators/index.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 
-export const call = { timeoutMs: 3_000 };
+export { call } from '../support/call.js';
 
 /** A holder with a client, as tests of one store need them. */
 export class Actor {

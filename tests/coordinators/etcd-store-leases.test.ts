@@ -85,7 +85,7 @@ describe.concurrent('the store leases of a coordinator', () => {
     });
     const tookMs = performance.now() - startedMs;
     expect(tookMs).toBeGreaterThan(1_800);
-    expect(tookMs).toBeLessThan(3_000);
+    expect(tookMs).toBeLessThan(6_000);
     expect((await bob.acquire('kept')).outcome).toBe('held');
   });
 
@@ -173,7 +173,8 @@ describe.concurrent('the store leases of a coordinator', () => {
     }
   });
 
-  it('a key that somebody deletes is a loss that its holder is told of, be its past compacted just after the grant', async () => {
+  // What it compacts is everybody’s past.
+  it.sequential('a key that somebody deletes is a loss that its holder is told of, be its past compacted just after the grant', async () => {
     const ann = actor('ann');
     let lostCount = 0;
     ann.client.onConnectionLost(() => {

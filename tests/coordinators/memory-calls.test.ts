@@ -2,11 +2,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { type Call, type EnrollRequest, Holder } from '../../src/coordinators/index.js';
 import { FaultLink, MemoryStore, memoryCoordinator } from '../../src/memory.js';
 import { VirtualRuntime } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const name = 'group/name';
 const ttlMs = 30_000;
 const longMs = 60 * 60 * 1000;
-const call = { timeoutMs: 5_000 };
 const act = { by: 'dee', reason: 'a test' };
 
 function setUp() {

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { Holder } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/memory.js';
 import { VirtualRuntime } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const dayMs = 24 * 60 * 60 * 1000;
 const ttlMs = 30_000;
-const call = { timeoutMs: 5_000 };
 const act = { by: 'dee', reason: 'a test' };
 
 function setUp() {

@@ -3,13 +3,13 @@ import { expect } from 'vitest';
 import { type Coordinator, Holder } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/memory.js';
 import { VirtualRuntime } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const ids = ['ann', 'bob', 'cid'] as const;
 const name = 'group/name';
 const ttlMs = 1000;
 const graceMs = 700;
 const reserveMs = 2000;
-const call = { timeoutMs: 300 };
 const act = { by: 'dee', reason: 'a test' };
 
 export type Step =

@@ -9,9 +9,9 @@ import {
 } from '../../src/errors/index.js';
 import { FaultLink, MemoryStore, memoryCoordinator } from '../../src/memory.js';
 import { VirtualRuntime } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const ttlMs = 30_000;
-const call = { timeoutMs: 5_000 };
 
 function setUp() {
   const runtime = new VirtualRuntime();

@@ -8,9 +8,11 @@ import {
   postgresCoordinator,
 } from '../../src/postgres.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
 
-export const call = { timeoutMs: 3_000 };
+export { call } from '../support/call.js';
+
 export const operator = { by: 'ops', reason: 'maintenance' };
 
 export const ann = Holder.create('ann', realRuntime);

@@ -291,7 +291,7 @@ describe('somebody who locks the tables', () => {
       const outcome = await one.coordinator
         .acquire([request], { timeoutMs: 400 })
         .catch((error) => error);
-      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
       const isExpected =
         outcome instanceof StoreRefusedError || outcome instanceof OutcomeUnknownError;
       expect(isExpected, String(outcome)).toBe(true);

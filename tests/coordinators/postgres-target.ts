@@ -36,8 +36,8 @@ export function postgresTarget(
 let namespaceCount = 0;
 
 class PostgresSubject implements ConformanceSubject {
-  readonly ttlMs = 800;
-  readonly timeoutMs = 400;
+  readonly ttlMs = 2_000;
+  readonly timeoutMs = 1_000;
   readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
@@ -63,7 +63,7 @@ class PostgresSubject implements ConformanceSubject {
     const client = postgresCoordinator(url, {
       namespace: this.#namespace,
       runtime: this.#clients.runtime,
-      connectTimeoutMs: 150,
+      connectTimeoutMs: 1_000,
     });
     this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the login.

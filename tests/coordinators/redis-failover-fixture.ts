@@ -6,11 +6,14 @@ import {
   redisCoordinator,
 } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import {
   type RedisServer,
   startRedisCluster,
   startRedisSentinels,
 } from '../support/servers/index.js';
+
+export { call } from '../support/call.js';
 
 /** Several servers of which one has the leases, whatever decides which. */
 export interface FailoverSet {
@@ -47,7 +50,6 @@ export const topologies: readonly [string, () => Promise<FailoverSet>][] = [
   ],
 ];
 
-export const call = { timeoutMs: 10_000 };
 export const ann = Holder.create('ann', realRuntime);
 export const bob = Holder.create('bob', realRuntime);
 

@@ -3,9 +3,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { type AcquireRequest, Holder, type LeaseRecord } from '../../src/coordinators/index.js';
 import { type RedisCoordinator, redisCoordinator } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { type RedisOptions, type RedisServer, startRedis } from '../support/servers/index.js';
 
-export const call = { timeoutMs: 2_000 };
+export { call } from '../support/call.js';
+
 /** The hash tag of the fixture's namespace. */
 export const tag = '{tenure:team%2Fa}';
 export const dayMs = 24 * 60 * 60 * 1000;

@@ -8,10 +8,12 @@ import {
   redisQuorumCoordinator,
 } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import type { RedisOptions, RedisServer } from '../support/servers/index.js';
 import { type RedisQuorumServers, startRedisQuorum } from '../support/servers/redis-quorum.js';
 
-export const call = { timeoutMs: 2_000 };
+export { call } from '../support/call.js';
+
 export const longMs = 60_000;
 export const act = { by: 'ops', reason: 'maintenance' };
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Holder } from '../../src/coordinators/index.js';
 import { redisQuorumCoordinator } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { type RedisQuorumServers, startRedisQuorum } from '../support/servers/redis-quorum.js';
 
 const protocol = new URL('../../docs/protocol.md', import.meta.url);
@@ -12,7 +13,6 @@ const documented = /^ACL SETUSER .*$/m.exec(readFileSync(protocol, 'utf8'))?.[0]
 /** For giving a node its memory back. */
 const besides = ['+scan', '+type'];
 const password = 'least-rights';
-const call = { timeoutMs: 2_000 };
 
 let servers: RedisQuorumServers;
 let admins: Redis[];

@@ -28,8 +28,8 @@ export function redisQuorumTarget(
 let namespaceCount = 0;
 
 class RedisQuorumSubject implements ConformanceSubject {
-  readonly ttlMs = 1_500;
-  readonly timeoutMs = 750;
+  readonly ttlMs = 1_800;
+  readonly timeoutMs = 900;
   readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
@@ -55,8 +55,8 @@ class RedisQuorumSubject implements ConformanceSubject {
     const client = redisQuorumCoordinator(`redis+quorum://${hosts.join(',')}`, {
       namespace: this.#namespace,
       runtime: this.#clients.runtime,
-      connectTimeoutMs: 450,
-      nodeTimeoutMs: 900,
+      connectTimeoutMs: 600,
+      nodeTimeoutMs: 1_000,
       largestTtlMs,
     });
     this.#clients.add(client, ...proxies);

@@ -7,12 +7,12 @@ import {
   redisCoordinator,
 } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
 import { ask, hasReplicas, startReplicating, until } from '../support/servers/redis-replication.js';
 import { acquire, ann, bob, renew, take } from './redis-failover-fixture.js';
 
-const call = { timeoutMs: 2_000 };
 const operator = { by: 'ops', reason: 'test' };
 
 /*

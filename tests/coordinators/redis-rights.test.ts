@@ -5,6 +5,7 @@ import { type Coordinator, Holder } from '../../src/coordinators/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { conformanceCases, runConformanceCase } from '../../src/testing.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { concurrentCases } from '../support/concurrent-cases.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 import { redisTarget, singlePlace } from './redis-target.js';
@@ -88,7 +89,6 @@ async function everythingWorks(server: RedisServer): Promise<boolean> {
 
 const ann = Holder.create('ann', realRuntime);
 const name = 'group/name';
-const call = { timeoutMs: 1_000 };
 
 /** Resolves when the coordinator listens, or could not: with a function that tells whether wake and call have come. */
 async function listening(coordinator: Coordinator): Promise<() => Promise<boolean>> {

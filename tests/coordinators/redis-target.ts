@@ -52,7 +52,7 @@ export function redisTarget(
 /** One server. `login`: user and password of the clients under test, as in `user:password@`. */
 export function singlePlace(server: RedisServer, login = ''): RedisPlace {
   return {
-    ttlMs: 1_000,
+    ttlMs: 2_000,
     portsOf: () => [server.port],
     urlFor: ([port]) => `redis://${login}127.0.0.1:${port}`,
     options: {},

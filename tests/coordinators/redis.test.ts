@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type AcquireResult, Holder } from '../../src/coordinators/index.js';
 import { type RedisCoordinator, redisCoordinator } from '../../src/redis.js';
 import { realRuntime } from '../../src/time/index.js';
+import { call } from '../support/call.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 
-const call = { timeoutMs: 2_000 };
 const tag = '{tenure:team%2Fa}';
 
 describe('the Redis coordinator', () => {

@@ -7,11 +7,11 @@ import { UnreachableError } from '../../src/errors/index.js';
 import { type SqliteCoordinator, sqliteCoordinator } from '../../src/sqlite.js';
 import { realRuntime } from '../../src/time/index.js';
 import { folderPerTest } from '../drivers/sqlite/folder.js';
+import { call } from '../support/call.js';
 import { NodeProgram } from '../support/node-program.js';
 
 const newFolder = folderPerTest();
 const contender = join(import.meta.dirname, 'sqlite-contender.mjs');
-const call = { timeoutMs: 2_000 };
 
 const toClose: { close(): unknown }[] = [];
 afterEach(() => {

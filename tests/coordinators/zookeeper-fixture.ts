@@ -6,10 +6,12 @@ import {
   type ZooKeeperCoordinatorOptions,
   zookeeperCoordinator,
 } from '../../src/zookeeper.js';
+import { call } from '../support/call.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { ZooKeeperServer } from '../support/servers/index.js';
 
-export const call = { timeoutMs: 2_000 };
+export { call } from '../support/call.js';
+
 export const limits = { smallestTtlMs: 600, largestTtlMs: 60_000 };
 
 let count = 0;

@@ -72,8 +72,8 @@ export function hasMulti(bytes: Buffer): boolean {
 let namespaceCount = 0;
 
 class ZooKeeperSubject implements ConformanceSubject {
-  readonly ttlMs = 1_200;
-  readonly timeoutMs = 600;
+  readonly ttlMs = 2_000;
+  readonly timeoutMs = 1_000;
   readonly timerSlackMs = 250;
   readonly runtime = realRuntime;
   readonly controls: SubjectControls;
@@ -96,7 +96,7 @@ class ZooKeeperSubject implements ConformanceSubject {
       {
         namespace: this.#namespace,
         runtime: this.#clients.runtime,
-        connectTimeoutMs: 200,
+        connectTimeoutMs: 1_000,
         smallestTtlMs,
         largestTtlMs,
       },

@@ -355,7 +355,7 @@ describe('a server', () => {
         { timeoutMs: 400 },
       );
       await expect(renewal).rejects.toThrow('may have been executed');
-      expect(performance.now() - startedMs).toBeLessThan(600);
+      expect(performance.now() - startedMs).toBeLessThan(3_000);
     } finally {
       server.thaw();
     }

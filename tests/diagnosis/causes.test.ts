@@ -1,11 +1,11 @@
 import { describe, expect, inject, it } from 'vitest';
 import { redisCoordinator } from '../../src/redis.js';
+import { call } from '../support/call.js';
 import { FaultProxy } from '../support/proxy.js';
 import { diagnosedWhen, freshNamespace, isWitnessed, leader, name } from './leader.js';
 
 const redisUrl = inject('redisUrl');
 const act = { by: 'ana', reason: 'INC-12' };
-const call = { timeoutMs: 5_000 };
 
 /** A store behind a proxy, and the way past it by which the operator asks. */
 async function behindProxy<T>(

@@ -17,9 +17,9 @@ import {
 } from '../../src/errors/index.js';
 import { diagnose, Elections, readEvidence } from '../../src/index.js';
 import { ElectionFixture, name, TestWork } from '../elections/fixture.js';
+import { call } from '../support/call.js';
 import { loss, note, startMs } from './facts.js';
 
-const call = { timeoutMs: 1_000 };
 let fixture: ElectionFixture;
 
 beforeEach(() => {

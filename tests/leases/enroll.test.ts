@@ -4,6 +4,7 @@ import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { type EnrollOptions, Leases } from '../../src/leases/index.js';
+import { call } from '../support/call.js';
 import { defined, override } from './fixture.js';
 import { QueueFixture } from './queue-fixture.js';
 
@@ -11,7 +12,6 @@ const name = 'payments';
 const ttlMs = 6_000;
 const renewEveryMs = ttlMs / 3;
 const attemptTimeoutMs = renewEveryMs / 4;
-const call = { timeoutMs: 1_000 };
 
 function createFixture() {
   const fixture = new QueueFixture();

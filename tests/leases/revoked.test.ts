@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { call } from '../support/call.js';
 import { defined } from './fixture.js';
 import { QueueFixture } from './queue-fixture.js';
 
@@ -6,7 +7,6 @@ const name = 'payments';
 const ttlMs = 6_000;
 const renewEveryMs = ttlMs / 3;
 const act = { by: 'operator', reason: 'test' };
-const call = { timeoutMs: 1_000 };
 
 async function revokedLease(graceAfterLossMs = 0) {
   const fixture = new QueueFixture();

@@ -5,6 +5,7 @@ import { type Lease, Leases } from '../../src/leases/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { sqliteCoordinator } from '../../src/sqlite.js';
 import { folderPerTest } from '../drivers/sqlite/folder.js';
+import { call } from '../support/call.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 import { defined, override } from './fixture.js';
 
@@ -14,7 +15,6 @@ const name = 'payments';
 const ttlMs = 6_000;
 /** A first call loads the driver and connects, beside everything else that a busy machine does. */
 const attemptTimeoutMs = 1_000;
-const call = { timeoutMs: 2_000 };
 const waitMs = 20_000;
 
 const newFolder = folderPerTest();
@@ -105,7 +105,7 @@ describe.each(['redis', 'sqlite'])('waiting at %s', (store) => {
     const next = defined(await Promise.race(waits));
     const tookMs = performance.now() - startedAtMs;
     expect(tookMs).toBeGreaterThan(remainingMs - 50);
-    expect(tookMs).toBeLessThan(remainingMs + 1_500);
+    expect(tookMs).toBeLessThan(remainingMs + 5_000);
     expect(next.term).toBeGreaterThan(lease.term);
     expect(acquireCount).toBeLessThanOrEqual(calledCount);
     for (const leases of processes) await leases.close();
@@ -122,7 +122,7 @@ describe.each(['redis', 'sqlite'])('waiting at %s', (store) => {
     const startedAtMs = performance.now();
     await operator.resume(name, act, call);
     expect(await waiting).toBeDefined();
-    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
   });
 
   it('is over when it is aborted, and leaves the queue', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { calledCount } from '../../src/coordinators/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import type { WaitOptions } from '../../src/leases/index.js';
+import { call } from '../support/call.js';
 import { defined } from './fixture.js';
 import {
   fixtureOf,
@@ -13,7 +14,6 @@ import {
 } from './queue-fixture.js';
 
 const act = { by: 'operator', reason: 'test' };
-const call = { timeoutMs: 1_000 };
 
 describe('whoever waits', () => {
   it('stands in the queue as long as it waits, and no longer', async () => {

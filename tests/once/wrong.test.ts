@@ -8,6 +8,7 @@ import { MemoryKeys, memoryOnce } from '../../src/once/memory/index.js';
 import type { StoredKey } from '../../src/once/rules/decisions.js';
 import { runConformanceCase } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { call } from '../support/call.js';
 
 /** What a wrong store may use beside the right one that it spoils. */
 interface Surroundings {
@@ -17,8 +18,6 @@ interface Surroundings {
 }
 
 type Spoil = (around: Surroundings) => Partial<OnceStore>;
-
-const call = { timeoutMs: 1_000 };
 
 /** Writes what stands under a key, whatever the rules say. */
 function change(state: MemoryKeys, key: string, fields: Partial<StoredKey>): void {

@@ -4,8 +4,8 @@ import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/in
 import { type Fleet, readFleet } from '../../src/shards/fleet.js';
 import { memberLeaseName, shardLeaseName } from '../../src/shards/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { call } from '../support/call.js';
 
-const call = { timeoutMs: 1000 };
 const metadata = '{"state":"active","shardCount":4}';
 
 describe('one look at a fleet', () => {

@@ -4,10 +4,10 @@ import { OutcomeUnknownError, UnreachableError } from '../../src/errors/index.js
 import { type Lease, Leases } from '../../src/leases/index.js';
 import { MemoryStore, memoryCoordinator, memoryFence } from '../../src/memory.js';
 import { FaultyCoordinator, TestFleet, type TestProcess } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const name = 'payments';
 const ttlMs = 6_000;
-const call = { timeoutMs: 500 };
 
 /** Two processes with leases, and what they heard of them. */
 function setUp() {

@@ -9,10 +9,10 @@ import {
   TestFleet,
   VirtualRuntime,
 } from '../../src/testing.js';
+import { call } from '../support/call.js';
 
 const name = 'payments';
 const ttlMs = 6_000;
-const call = { timeoutMs: 500 };
 
 /** Something outside of the processes, that notes what is asked of it. */
 class Outside {

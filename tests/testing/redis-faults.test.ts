@@ -3,10 +3,10 @@ import { OutcomeUnknownError } from '../../src/errors/index.js';
 import { Leases } from '../../src/leases/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { FaultyCoordinator } from '../../src/testing.js';
+import { call } from '../support/call.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 
 const name = 'payments';
-const call = { timeoutMs: 5_000 };
 
 let server: RedisServer;
 let namespaceCount = 0;

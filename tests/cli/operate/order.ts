@@ -1,10 +1,12 @@
 import type { OperatorAct } from '../../../src/cli/operate/act.js';
 import { operate } from '../../../src/cli/operate/operate.js';
+import { call } from '../../support/call.js';
 import type { Desk } from '../session.js';
+
+export { call } from '../../support/call.js';
 
 export const act = { by: 'ana@desk', reason: 'INC-12' };
 export const toSecond = { to: 'replica-2', reserveMs: 30_000 };
-export const call = { timeoutMs: 1_000 };
 
 export interface OrderOptions {
   readonly yes?: boolean;

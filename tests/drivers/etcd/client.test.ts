@@ -70,8 +70,8 @@ describe('a client of etcd', () => {
     );
     // The one that hung is asked last from then on; only a client that knows no other waits for it.
     const startedMs = performance.now();
-    await client.read([get], 'a test', client.deadline(3_000));
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    await client.read([get], 'a test', client.deadline(10_000));
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     client.close();
     await proxy.stop();
   });
@@ -168,10 +168,10 @@ describe('the login of a client of etcd', () => {
     const isLogin = (path: string) => path === '/v3/auth/authenticate';
     gateway.beforeAnswer = ({ path }) => (isLogin(path) ? go.opened : undefined);
     const read = (timeoutMs: number) => client.read([get], 'a test', client.deadline(timeoutMs));
-    const long = read(5_000);
+    const long = read(20_000);
     const startedMs = performance.now();
     await expect(read(300), 'one that joined the login of another').rejects.toThrow();
-    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
     const short = read(300);
     const patient = read(5_000);
     await expect(short).rejects.toThrow();

@@ -7,7 +7,7 @@ import { playRounds } from '../../support/electorate/rounds.js';
 /** A tenth of what the long tier plays. */
 const seed = randomInt(2 ** 31);
 
-describe.concurrent.each(placeNames)('leaders on %s', { timeout: 90_000 }, (placeName) => {
+describe.concurrent.each(placeNames)('leaders on %s', { timeout: 180_000 }, (placeName) => {
   it('are killed, frozen, put to sleep and relieved, ten times: no stale write is accepted, and there is a leader again in time', async () => {
     const report = await playRounds({ placeName, seed, roundCount: 10 });
     const { violations, surprises, summary, stories } = report;

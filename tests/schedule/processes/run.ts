@@ -8,6 +8,7 @@ import { Holder } from '../../../src/coordinators/index.js';
 import { postgresJobs } from '../../../src/postgres.js';
 import type { JobStore, RunRecord } from '../../../src/schedule/index.js';
 import { tickRunId } from '../../../src/schedule/records.js';
+import { call } from '../../support/call.js';
 import { SteppableClock } from '../../support/clock-shim/steppable-clock.js';
 import { Fleet } from '../../support/fleet/fleet.js';
 import { SeededRandom } from '../../support/fleet/random.js';
@@ -45,7 +46,6 @@ export interface ProcessesReport {
 }
 
 const ttlMs = 2_000;
-const call = { timeoutMs: 5_000 };
 /** From the end of the last fault until all is caught up: a few ttls, and the work; a slow machine may. */
 const patienceMs = 90_000;
 

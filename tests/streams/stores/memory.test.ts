@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ClosedError, OptionError } from '../../../src/errors/index.js';
 import { FaultLink, MemoryStreams, memoryStreams } from '../../../src/memory.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
+import { call } from '../../support/call.js';
 
-const call = { timeoutMs: 1_000 };
 const message = { shard: 0, key: 'a', id: 'x', payload: '1' };
 
 describe('memory streams', () => {

@@ -4,11 +4,11 @@ import { Holder } from '../../../src/coordinators/index.js';
 import { OutcomeUnknownError, StoreMisconfiguredError } from '../../../src/errors/index.js';
 import { type RedisStreams, redisStreams } from '../../../src/streams/redis/index.js';
 import { realRuntime } from '../../../src/time/index.js';
+import { call } from '../../support/call.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
 
 /** A user who may not do all that a script does. */
 
-const call = { timeoutMs: 5_000 };
 const prefix = '{tenure:default:orders:s0}';
 const message = { shard: 0, key: 'a', id: 'x', payload: '1' };
 let server: RedisServer;

@@ -6,11 +6,11 @@ import type { FencingToken } from '../../../src/fences/index.js';
 import type { PublishRequest, StreamStore } from '../../../src/streams/contract.js';
 import { type RedisStreamsOptions, redisStreams } from '../../../src/streams/redis/index.js';
 import { realRuntime } from '../../../src/time/index.js';
+import { call } from '../../support/call.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
 
 /** What the conformance suite cannot see: what stands in the server, and what it is told to do. */
 
-const call = { timeoutMs: 5_000 };
 const prefix = '{tenure:default:orders:s0}';
 let server: RedisServer;
 let admin: Redis;

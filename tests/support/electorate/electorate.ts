@@ -12,6 +12,7 @@ import type {
   LeasesOptions,
 } from '../../../src/index.js';
 import { OutcomeUnknownError, UnreachableError } from '../../../src/index.js';
+import { call } from '../call.js';
 import { FaultProxy } from '../proxy.js';
 import { type RedisOptions, type RedisServer, startRedis } from '../servers/index.js';
 import type { WitnessedTerm } from '../witness.js';
@@ -76,8 +77,6 @@ export interface CandidateOptions {
   readonly dies?: CandidateSettings['dies'];
   readonly environment?: Readonly<Record<string, string>>;
 }
-
-const call = { timeoutMs: 5_000 };
 
 /** One election on one store: its candidates, each a process; the resource they write to; and the witness against them. */
 export class Electorate {
@@ -337,7 +336,7 @@ async function answered<Answer>(look: () => Promise<Answer>): Promise<Answer> {
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = performance.now();
   while (!(await isSo())) {
-    if (performance.now() - startedMs > 30_000) throw new Error(`it never became so: ${isSo}`);
+    if (performance.now() - startedMs > 60_000) throw new Error(`it never became so: ${isSo}`);
     await setTimeout(20);
   }
 }
