@@ -17,17 +17,14 @@ export { refuseIfInside, refuseLeftOpen } from './left-open.js';
 export type { LineEvents, Lines, ServerCheck } from './lines.js';
 export { type Hearing, PostgresListener } from './listener.js';
 export { lockKey, migrationLockKey } from './lock-key.js';
+export { assertBegunNow, markCursor, markSetting } from './marked.js';
 export { type Answer, type Operation, PostgresOperations } from './operations.js';
 export { OwnLines } from './own-lines.js';
 export { validateUrl } from './pg-package.js';
 export { PostgresPoolHandle } from './pool.js';
-export {
-  type Ask,
-  ask,
-  assertBegunNow,
-  markCursor,
-  markSetting,
-  PostgresSession,
-  runTransaction,
-  type TransactionSteps,
-} from './session.js';
+export { OpeningStatements, PreparedOpening } from './prepared-opening.js';
+export { type Ask, ask, PostgresSession } from './session.js';
+export { runTransaction, type TransactionSteps } from './transaction.js';
+export { transactionStamp } from './watched.js';
+export type { StatementAnswer } from './wire.js';
+export { bigintType, preparedStatement, textType } from './wire-messages.js';

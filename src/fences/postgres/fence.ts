@@ -26,6 +26,7 @@ import {
 } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
+import type { Opening } from './opening.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
 import {
   type FenceStatements,
@@ -155,15 +156,10 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
       hasBegun = true;
       return this.#guest.host(client, work);
     };
-    const passing = this.#guard.atBegin(candidate);
-    if (passing !== undefined) {
-      // Whose default is READ COMMITTED already need not name it, which costs as much as a lock.
-      const begin = this.#namesIsolation ? beginCommitted : 'BEGIN';
+    const opening = this.#guard.atBegin(candidate);
+    if (opening !== undefined) {
       try {
-        return await this.#transact(what, hosted, {
-          begin,
-          mark: passing,
-        });
+        return await this.#transact(what, hosted, this.#stepsOf(opening));
       } catch (error) {
         if (hasBegun || !this.#mayBeAdmitted(error)) throw error;
       }
@@ -172,6 +168,13 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
       await this.#guard.admit(client, candidate, what);
       return await hosted(client);
     });
+  }
+
+  /** Where the default is READ COMMITTED already, it need not be named, which costs as much as a lock. */
+  #stepsOf({ mark, prepared }: Opening): Omit<TransactionSteps, 'ask'> {
+    return this.#namesIsolation
+      ? { begin: beginCommitted, mark }
+      : { begin: 'BEGIN', mark, prepared };
   }
 
   /** Whether the begin of a transaction was refused for what another one, which asks more, can put right. */
@@ -252,7 +255,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   async #transact<Result>(
     what: string,
     body: (client: Client) => Promise<Result>,
-    opening: Pick<TransactionSteps, 'begin' | 'mark'> = { begin: beginCommitted },
+    opening: Omit<TransactionSteps, 'ask'> = { begin: beginCommitted },
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;
     const steps = { ...opening, ask: { runtime, timeoutMs, what } };

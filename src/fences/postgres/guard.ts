@@ -2,7 +2,6 @@ import { isTerm } from '../../coordinators/index.js';
 import {
   type Ask,
   ask,
-  lockKey,
   type PostgresPhase,
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
@@ -10,6 +9,7 @@ import { OptionError, RecordCorruptError } from '../../errors/index.js';
 import type { EndReason } from '../../leases/index.js';
 import { endedOf, refusalOf } from '../refusal.js';
 import { type Candidate, type InstalledTerm, judge } from '../rule.js';
+import { type Opening, Openings } from './opening.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
 
@@ -18,17 +18,16 @@ interface StoredTerm {
   readonly holderDigest: string;
 }
 
-const keptKeys = 4_096;
-
 /** The part of the fence that runs inside somebody's transaction and decides about a token. */
 export class TermGuard {
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
-  readonly #lockKeys = new Map<string, string>();
+  readonly #openings: Openings;
 
   constructor(options: ResolvedOptions, statements: FenceStatements) {
     this.#options = options;
     this.#statements = statements;
+    this.#openings = new Openings(options, statements);
   }
 
   /**
@@ -47,7 +46,13 @@ export class TermGuard {
     // The server's own limit comes first, and brings a better answer.
     const own = this.#ask(what, waitTimeoutMs + timeoutMs, phase);
     await this.#assertStanding(client, candidate, own);
-    const values = [name, term, holderDigest, this.#lockKeyOf(name), idleInTransactionTimeoutMs];
+    const values = [
+      name,
+      term,
+      holderDigest,
+      this.#openings.lockKeyOf(name),
+      idleInTransactionTimeoutMs,
+    ];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
     const before = await this.installed(client, name, what, phase);
@@ -75,26 +80,11 @@ export class TermGuard {
   }
 
   /**
-   * A statement to go with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs
-   * no round trip. `undefined`: the lease is to be looked at first.
+   * What goes with the `BEGIN` of a transaction of the fence's own, so that a token that is installed already costs no round
+   * trip. `undefined`: the lease is to be looked at first.
    */
-  atBegin({ name, term, holderDigest }: Candidate): ((nonce: string) => string) | undefined {
-    const { idleInTransactionTimeoutMs: idleLimitMs, leases } = this.#options;
-    if (leases !== undefined) return undefined;
-    const lockKey = this.#lockKeyOf(name);
-    const literals = { name, term, holderDigest, lockKey, idleLimitMs };
-    return (nonce) => this.#statements.passAtBegin(literals, nonce);
-  }
-
-  /** A digest costs more than all else that is done here for a transaction, so the last ones are kept. */
-  #lockKeyOf(name: string): string {
-    let key = this.#lockKeys.get(name);
-    if (key === undefined) {
-      key = lockKey(this.#options.schema, name);
-      if (this.#lockKeys.size >= keptKeys) this.#lockKeys.clear();
-      this.#lockKeys.set(name, key);
-    }
-    return key;
+  atBegin(candidate: Candidate): Opening | undefined {
+    return this.#options.leases === undefined ? this.#openings.of(candidate) : undefined;
   }
 
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */

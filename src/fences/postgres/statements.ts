@@ -1,10 +1,14 @@
 import { highestTerm } from '../../coordinators/index.js';
 import {
   assertBegunNow,
+  bigintType,
   markCursor,
   markSetting,
+  preparedStatement,
   quoteLiteral,
   quoteSchema,
+  textType,
+  transactionStamp,
 } from '../../drivers/postgres/index.js';
 
 /**
@@ -106,6 +110,31 @@ export const commitDurably = `set_config('synchronous_commit', CASE
   THEN current_setting('synchronous_commit')
   ELSE 'on' END, true) IS NOT NULL`;
 
+/**
+ * Both of them, in a statement that runs at every transaction's begin: what is as it should be is not set again, since a
+ * setting that changes costs as much as a statement. A session that shows just this limit is not even asked to compare.
+ */
+const limitsAreSet = (
+  idleLimit: string,
+) => `CASE current_setting('idle_in_transaction_session_timeout')
+    WHEN ${idleLimit} THEN true
+    WHEN '0' THEN set_config('idle_in_transaction_session_timeout', ${idleLimit}, true) IS NOT NULL
+    ELSE current_setting('idle_in_transaction_session_timeout')::interval <= ${idleLimit}::interval
+      OR set_config('idle_in_transaction_session_timeout', ${idleLimit}, true) IS NOT NULL END
+  AND (current_setting('synchronous_commit') IN ('on', 'remote_apply')
+    OR set_config('synchronous_commit', 'on', true) IS NOT NULL)`;
+
+/** A duration in the unit in which PostgreSQL shows a setting: the largest that leaves no rest. */
+export function shownDuration(durationMs: number): string {
+  const units = { d: 86_400_000, h: 3_600_000, min: 60_000, s: 1000 };
+  for (const [unit, lengthMs] of Object.entries(units))
+    if (durationMs % lengthMs === 0) return `${durationMs / lengthMs}${unit}`;
+  return `${durationMs}ms`;
+}
+
+/** What `lockAtBegin` answers: the name is locked; somebody installs, or waits to; the transaction is not READ COMMITTED. */
+export type LockAnswer = 'locked' | 'busy' | 'isolation';
+
 /** What `pass` takes, as literals. */
 export interface PassLiterals {
   readonly name: string;
@@ -146,6 +175,30 @@ FOR SHARE OF f`,
       nonce: string,
     ) =>
       `CALL ${quotedSchema}.fence_pass(${quoteLiteral(name)}, ${term}, ${quoteLiteral(holderDigest)}, ${lockKey}, ${idleLimitMs}, '${nonce}')`,
+
+    /**
+     * What `fence_pass` does, for a transaction that is watched by other means than its mark: two statements that a session
+     * plans once. They say what they found, since whoever asks rolls back at once.
+     *
+     * In: lock key, idle limit as `shownDuration` has it. Out: a `LockAnswer`, and what the transaction is told from others by.
+     * Keeps true: it is limited and durable before it has the lock.
+     */
+    lockAtBegin: preparedStatement(
+      `SELECT CASE
+  WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'isolation'
+  WHEN ${limitsAreSet('$2')} AND pg_try_advisory_xact_lock_shared($1) THEN 'locked'
+  ELSE 'busy' END, ${transactionStamp}`,
+      [bigintType, textType],
+    ),
+
+    /**
+     * In: name, term, digest. Out: a row if that is installed. Sent behind `lockAtBegin`: it sees all that was committed
+     * before the lock was had.
+     */
+    lookAtBegin: preparedStatement(
+      `SELECT FROM ${fences} AS f WHERE f.name = $1 AND f.term = $2 AND f.holder_digest = $3`,
+      [textType, bigintType, textType],
+    ),
 
     /**
      * Installs a token unless a higher term, or an equal one of another holder, is there.

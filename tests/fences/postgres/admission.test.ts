@@ -8,7 +8,7 @@ import {
   postgresFence,
 } from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
-import { openPool, preparedDatabase, put, readData } from './subject.js';
+import { openPool, preparedDatabase, put, readData, wrapped } from './subject.js';
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -65,7 +65,8 @@ async function pausedFence(step: keyof typeof steps) {
     await client.query('SELECT pg_advisory_unlock($1)', [pauseKey]);
     client.release();
   };
-  return { paused: postgresFence<pg.PoolClient>(pool, { schema }), letGo };
+  // A client that is not wrapped has prepared statements for it.
+  return { paused: postgresFence<pg.PoolClient>(wrapped(pool), { schema }), letGo };
 }
 
 describe('a transaction under an installed term that the server is about to begin', () => {
@@ -104,6 +105,82 @@ describe('a transaction under an installed term that the server is about to begi
       expect(await readData(database.url, name)).toBe('written');
     },
   );
+});
+
+/** The messages of the protocol that are in it. */
+function framesOf(bytes: Buffer): Buffer[] {
+  const frames: Buffer[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = start + 1 + bytes.readInt32BE(start + 1);
+    frames.push(bytes.subarray(start, end));
+    start = end;
+  }
+  return frames;
+}
+
+/** A pool of one client, which holds back the next message of prepared statements, but for its first frames. */
+async function stoppedWire(sentCount: number) {
+  const own = openPool(database.url, { max: 1 });
+  const onOwn = postgresFence<pg.PoolClient>(own);
+  const begin = async (token: Parameters<typeof onOwn.transaction>[0], name: string) => {
+    // What is prepared need not be prepared again.
+    await onOwn.transaction(token, async () => {});
+    const client = await own.connect();
+    client.release();
+    const stream: { write(bytes: Buffer): void } = Reflect.get(client, 'connection').stream;
+    let letGo = () => {};
+    stream.write = (bytes: Buffer) => {
+      Reflect.deleteProperty(stream, 'write');
+      const frames = framesOf(bytes);
+      expect(frames.map((frame) => String.fromCharCode(frame[0] ?? 0)).join('')).toBe('BEBEBES');
+      letGo = () => stream.write(Buffer.concat(frames.slice(sentCount)));
+      stream.write(Buffer.concat(frames.slice(0, sentCount)));
+    };
+    const write = onOwn.transaction(token, (open) => put(open, name, 'written'));
+    const isStopped = async () => {
+      const text =
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND wait_event = 'ClientRead'";
+      return (await pool.query(text)).rows.map(({ query }) => query);
+    };
+    await expect
+      .poll(isStopped, { timeout: 10_000 })
+      .toEqual([expect.stringMatching(/try_advisory/)]);
+    return { write, letGo: () => letGo() };
+  };
+  return { begin, end: () => own.end() };
+}
+
+describe('a transaction under an installed term that begins with prepared statements', () => {
+  it('is refused if a successor claims the name before it has the lock, and its work never runs', async () => {
+    const name = freshName('in-between');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const wire = await stoppedWire(3);
+    const { write, letGo } = await wire.begin(token, name);
+    const refusal = expect(write).rejects.toBeInstanceOf(StaleTermError);
+    await fence.claim(tokenOf(name, 6));
+    letGo();
+    await refusal;
+    expect(await readData(database.url, name)).toBeUndefined();
+    await wire.end();
+  });
+
+  it('is waited for by a successor after it has the lock, before it reads', async () => {
+    const name = freshName('side-by-side');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const wire = await stoppedWire(4);
+    const { write, letGo } = await wire.begin(token, name);
+    const order: string[] = [];
+    const written = write.then(() => order.push('written'));
+    const claim = fence.claim(tokenOf(name, 6)).then(() => order.push('claimed'));
+    await untilWaiting(1);
+    letGo();
+    await Promise.all([written, claim]);
+    expect(order).toEqual(['written', 'claimed']);
+    expect(await readData(database.url, name)).toBe('written');
+    await wire.end();
+  });
 });
 
 it('a transaction that begins while a successor waits does so behind it, not with its BEGIN', async () => {

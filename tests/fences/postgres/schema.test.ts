@@ -14,7 +14,7 @@ import {
   postgresFence,
 } from '../../../src/fences/postgres/index.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
-import { openPool, runSql } from './subject.js';
+import { openPool, runSql, wrapped } from './subject.js';
 
 let database: FreshDatabase;
 
@@ -168,18 +168,22 @@ describe('the schema of the PostgreSQL fence', () => {
     });
   });
 
-  it('gains the procedure if it is older than that, and asks for it before', async () => {
+  it('gains the procedure if it is older than that, and asks for it where a client needs it', async () => {
     await runSql(database.url, migrationSql('early'));
     await runSql(database.url, 'DROP PROCEDURE early.fence_pass');
     const token = tokenOf('early', 5);
+    const pool = openPool(database.url);
+    const onWrapped = postgresFence(wrapped(pool), { schema: 'early' });
     await withFence({ schema: 'early' }, async (fence) => {
       await fence.claim(token);
-      const attempt = fence.transaction(token, async () => {});
+      await fence.transaction(token, async () => {});
+      const attempt = onWrapped.transaction(token, async () => {});
       await expect(attempt).rejects.toThrow(/run migrate\(\)/);
       await fence.migrate();
-      await fence.transaction(token, async () => {});
+      await onWrapped.transaction(token, async () => {});
       expect(await fence.installedTerm('early')).toBe(5);
     });
+    await pool.end();
   });
 
   it('does not follow the search path, nor types that the program parses in its own way', async () => {

@@ -56,6 +56,19 @@ export function openPool(url: string, config: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
+/** Gives out clients with a `query` of their own, as tracing does: the fence has to be content with text there. */
+export function wrapped(inner: pg.Pool): pg.Pool {
+  const connect = async () => {
+    const client = await inner.connect();
+    const query = (text: string, values?: unknown[]) => {
+      if (typeof text !== 'string') throw new TypeError('not a text');
+      return client.query(text, values);
+    };
+    return Object.assign(Object.create(client), { query });
+  };
+  return Object.assign(Object.create(inner), { connect });
+}
+
 /** A conformance subject on a prepared database: one fence with a pool of its own, one on a user's pool. */
 export function postgresSubject(url: string): FenceSubject<pg.PoolClient> {
   const pool = openPool(url);

@@ -13,7 +13,6 @@ import {
 import {
   ClosedError,
   OptionError,
-  OutcomeUnknownError,
   RecordCorruptError,
   SequenceReusedError,
   StaleTermError,
@@ -52,10 +51,6 @@ afterEach(async () => {
   await fence.close();
   await pool.end();
 });
-
-type Token = ReturnType<typeof tokenOf>;
-
-async function doNothing(): Promise<void> {}
 
 /** Whether anybody in this database is kept waiting for a lock. */
 async function waitsForLock(url: string): Promise<boolean> {
@@ -107,171 +102,6 @@ describe('a transaction under the PostgreSQL fence', () => {
     await own.transaction(token, (client) => client.query('DROP SCHEMA to_be_dropped CASCADE'));
     const { rows } = await pool.query("SELECT to_regnamespace('to_be_dropped') AS found");
     expect(rows).toEqual([{ found: null }]);
-  });
-
-  it('finds out that a statement had failed and its error was swallowed', async () => {
-    const name = freshName('swallowed');
-    const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
-      await put(client, name, 'lost');
-      await client.query('SELECT 1 / 0').catch(() => {});
-    });
-    await expect(attempt).rejects.toMatchObject({
-      code: 'TENURE_STORE_REFUSED',
-      storeCode: '25P02',
-    });
-    expect(await readData(database.url, name)).toBeUndefined();
-  });
-
-  it('finds out that the work committed on its own', async () => {
-    const attempt = fence.transaction(tokenOf(freshName('own'), 5), async (client) => {
-      await client.query('COMMIT');
-    });
-    await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-    await expect(attempt).rejects.toMatchObject({ cause: { code: '34000' } });
-    await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
-  });
-
-  it.each(['COMMIT; BEGIN', 'COMMIT AND CHAIN', 'ROLLBACK; BEGIN', 'ROLLBACK AND CHAIN'])(
-    'finds out that the work went on in another transaction, by %s',
-    async (text) => {
-      const name = freshName('another');
-      const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
-        await put(client, `${name}/before`, 'there');
-        await client.query(text);
-        await put(client, name, 'unguarded');
-      });
-      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-      await expect(attempt).rejects.toThrow(/ended the transaction itself/);
-      expect(await readData(database.url, name)).toBeUndefined();
-      const isCommitted = text.startsWith('COMMIT');
-      expect(await readData(database.url, `${name}/before`)).toBe(
-        isCommitted ? 'there' : undefined,
-      );
-    },
-  );
-
-  const mine = new Error('mine');
-  const fail = async (client: pg.PoolClient) => {
-    await client.query('SELECT 1 / 0');
-  };
-  const afterwards: Record<string, (client: pg.PoolClient) => Promise<unknown>> = {
-    throws: () => Promise.reject(mine),
-    'has a statement that fails': fail,
-    'begins another transaction and throws': async (client) => {
-      await client.query('BEGIN');
-      throw mine;
-    },
-    'begins another transaction and has a statement that fails': async (client) => {
-      await client.query('BEGIN');
-      await fail(client);
-    },
-    'begins another transaction and swallows an error in it': async (client) => {
-      await client.query('BEGIN');
-      await fail(client).catch(() => {});
-    },
-  };
-  it.each(
-    Object.keys(afterwards).flatMap((how) => [
-      [how, 'claimed'],
-      [how, 'new'],
-    ]),
-  )(
-    'never says that nothing was written after work that commits and then %s, under a %s term',
-    async (how, standing) => {
-      const name = freshName('commits');
-      const token = tokenOf(name, 5);
-      if (standing === 'claimed') await fence.claim(token);
-      let thrown: unknown;
-      const attempt = fence.transaction(token, async (client) => {
-        await put(client, name, 'there');
-        await client.query('COMMIT');
-        await afterwards[how]?.(client).catch((error: unknown) => {
-          thrown = error;
-          throw error;
-        });
-      });
-      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-      await expect(attempt).rejects.toThrow(/ended the transaction itself/);
-      if (thrown === mine) await expect(attempt).rejects.toMatchObject({ cause: mine });
-      expect(await readData(database.url, name)).toBe('there');
-      await fence.transaction(token, async () => {});
-    },
-  );
-
-  it.each([
-    ['throws', 'claimed'],
-    ['throws', 'new'],
-    ['has a statement that fails', 'claimed'],
-    ['has a statement that fails', 'new'],
-  ])(
-    'passes on what work that %s throws, under a %s term, and keeps the connection',
-    async (how, standing) => {
-      const name = freshName('fails');
-      const token = tokenOf(name, 5);
-      if (standing === 'claimed') await fence.claim(token);
-      // Something was committed on the same connection before.
-      await fence.transaction(tokenOf(freshName('before'), 5), async () => {});
-      let thrown: unknown;
-      const attempt = fence.transaction(token, async (client) => {
-        await put(client, name, 'lost');
-        await afterwards[how]?.(client).catch((error: unknown) => {
-          thrown = error;
-          throw error;
-        });
-      });
-      const error = await attempt.catch((failure: unknown) => failure);
-      expect(error).toBeDefined();
-      expect(error).toBe(thrown);
-      expect(await readData(database.url, name)).toBeUndefined();
-      expect(pool.totalCount).toBe(1);
-    },
-  );
-
-  describe.each(['writes', 'a write and a statement that failed'])(
-    'on a client that was released inside a transaction, with %s',
-    (what) => {
-      it.each([
-        [
-          'a transaction under a claimed term',
-          (token: Token) => fence.transaction(token, doNothing),
-        ],
-        [
-          'a transaction under a new term',
-          ({ name }: Token) => fence.transaction(tokenOf(name, 6), doNothing),
-        ],
-        ['a claim', (token: Token) => fence.claim(token)],
-        ['the forgetting of effects', () => fence.forgetEffects(1_000_000_000)],
-      ])('%s commits nothing of it, says so, and goes on with the next one', async (_, step) => {
-        const name = freshName('left-open');
-        const token = tokenOf(name, 5);
-        await fence.claim(token);
-        const client = await pool.connect();
-        await client.query('BEGIN');
-        await put(client, name, 'unchecked');
-        if (what !== 'writes') await fail(client).catch(() => {});
-        client.release();
-        const attempt = step(token);
-        await expect(attempt).rejects.toBeInstanceOf(StoreRefusedError);
-        await expect(attempt).rejects.toMatchObject({ storeCode: 'TN013' });
-        await expect(attempt).rejects.toThrow(/inside a transaction already/);
-        expect(pool.totalCount).toBe(0);
-        expect(await readData(database.url, name)).toBeUndefined();
-        await step(token);
-        expect(await readData(database.url, name)).toBeUndefined();
-      });
-    },
-  );
-
-  it('takes the end of all cursors for the end of the transaction, and commits nothing', async () => {
-    const name = freshName('close-all');
-    const token = tokenOf(name, 5);
-    await fence.claim(token);
-    const attempt = fence.transaction(token, async (client) => {
-      await put(client, name, 'never');
-      await client.query('CLOSE ALL');
-    });
-    await expect(attempt).rejects.toThrow(/ended the transaction itself/);
-    expect(await readData(database.url, name)).toBeUndefined();
   });
 
   it('refuses a commit that a deferred constraint stops, without the row in the error', async () => {

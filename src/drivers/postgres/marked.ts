@@ -1,0 +1,129 @@
+import { withDeadline } from '../deadline.js';
+import type { PostgresClient } from './client.js';
+import {
+  classifyPostgresError,
+  endedByWork,
+  failedTransaction,
+  leftOpen,
+  mentions,
+  noSuchCursor,
+  sqlStateOf,
+  wasOpen,
+} from './errors.js';
+import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
+
+/**
+ * A cursor that nobody reads. It lives exactly as long as the transaction that opened it, so that its end tells whether the
+ * work has ended that one, and perhaps begun another (`COMMIT AND CHAIN` does both). Of all that a transaction forgets at
+ * its end this is the cheapest to ask for: no planner takes part.
+ */
+export const markCursor = 'tenure_transaction';
+
+/**
+ * A setting of the session with a value that no other transaction gives it. A rollback takes it back, and whatever commits
+ * leaves it there: so it tells whether anything was committed where the cursor cannot be asked for any more, in a
+ * transaction that has failed.
+ */
+export const markSetting = 'tenure.transaction';
+
+/** Fails unless the transaction began with the message in which this comes. For PL/pgSQL. */
+export const assertBegunNow = `IF transaction_timestamp() <> statement_timestamp() THEN
+    RAISE EXCEPTION 'tenure: this connection was inside a transaction already' USING ERRCODE = '${wasOpen}';
+  END IF;`;
+
+const markText = (nonce: string) =>
+  `DO $$ BEGIN ${assertBegunNow} END $$; SET ${markSetting} = '${nonce}'; DECLARE ${markCursor} CURSOR FOR VALUES (1)`;
+
+/**
+ * The last message of a transaction. `CLOSE` fails where the cursor is gone, and in a transaction that has failed, where
+ * `COMMIT` would answer as if all were well, and roll back; what fails takes the rest of its message with it.
+ */
+const commitText = `CLOSE ${markCursor}; COMMIT`;
+const giveUpText = `CLOSE ${markCursor}; ROLLBACK`;
+
+/** The SQLSTATE by which we learn that what is rolled back is not what was begun. */
+const hasCommitted = 'TN014';
+
+/**
+ * Begins with text, as every client takes it, a transaction that leaves marks in its session. What comes at its end asks for
+ * them in the message that ends it.
+ *
+ * @param mark see `TransactionSteps.mark`.
+ */
+export async function beginMarked(
+  client: PostgresClient,
+  text: string,
+  mark: (nonce: string) => string = markText,
+  own: TransactionAsk,
+): Promise<OpenTransaction> {
+  const nonce = own.runtime.randomHex(8);
+  try {
+    await send(client, own, `${text}; ${mark(nonce)}`);
+  } catch (error) {
+    const state = sqlStateOf(error);
+    // The first statement of a transaction cannot be in one that has failed.
+    if (state === wasOpen || state === failedTransaction) throw leftOpen(own.what, error);
+    throw classifyPostgresError(error, 'transaction', own.what);
+  }
+  return new MarkedTransaction(client, own, nonce);
+}
+
+class MarkedTransaction implements OpenTransaction {
+  readonly #client: PostgresClient;
+  readonly #own: TransactionAsk;
+  readonly #nonce: string;
+
+  constructor(client: PostgresClient, own: TransactionAsk, nonce: string) {
+    this.#client = client;
+    this.#own = own;
+    this.#nonce = nonce;
+  }
+
+  async commit(): Promise<void> {
+    try {
+      await send(this.#client, this.#own, commitText);
+    } catch (error) {
+      if (sqlStateOf(error) === noSuchCursor && mentions(error, markCursor))
+        throw endedByWork(this.#own.what, error);
+      throw classifyPostgresError(error, 'commit', this.#own.what);
+    }
+  }
+
+  async giveUp(): Promise<Rollback> {
+    try {
+      await send(this.#client, this.#own, giveUpText);
+      return 'rolledBack';
+    } catch (error) {
+      const state = sqlStateOf(error);
+      if (state === noSuchCursor) return 'endedByWork';
+      if (state !== failedTransaction) return 'unknown';
+    }
+    return await this.#giveUpFailed();
+  }
+
+  end(): void {}
+
+  /**
+   * Asks whether something of the transaction was committed before. In one message: behind a pooler the next one may reach
+   * another session.
+   */
+  async #giveUpFailed(): Promise<Rollback> {
+    const look = `DO $$ BEGIN IF current_setting('${markSetting}', true) = '${this.#nonce}' THEN
+    RAISE EXCEPTION 'tenure: the work has committed' USING ERRCODE = '${hasCommitted}';
+  END IF; END $$`;
+    try {
+      await send(this.#client, this.#own, `ROLLBACK; ${look}`);
+      return 'rolledBack';
+    } catch (error) {
+      return sqlStateOf(error) === hasCommitted ? 'endedByWork' : 'unknown';
+    }
+  }
+}
+
+async function send(
+  client: PostgresClient,
+  { runtime, timeoutMs }: TransactionAsk,
+  text: string,
+): Promise<void> {
+  await withDeadline(runtime, timeoutMs, client.query(text));
+}

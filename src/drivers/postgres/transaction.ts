@@ -1,0 +1,153 @@
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../errors/index.js';
+import { withDeadline } from '../deadline.js';
+import type { PostgresClient } from './client.js';
+import {
+  classifyPostgresError,
+  endedByWork,
+  failedTransaction,
+  isReadOnlyError,
+  wasOpen,
+} from './errors.js';
+import { beginMarked } from './marked.js';
+import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
+import type { PreparedOpening } from './prepared-opening.js';
+import { ask, type PostgresSession } from './session.js';
+import { beginWatched } from './watched.js';
+import { wiredClient } from './wire.js';
+
+export interface TransactionSteps {
+  /** Its first statement, e.g. `BEGIN`. May be several, divided by semicolons. */
+  readonly begin: string;
+  /**
+   * Travels with `begin`, and does all of what `markText` does, as a procedure can at less cost. Default: that text.
+   *
+   * @param nonce a value for `markSetting`: hexadecimal digits.
+   */
+  readonly mark?: (nonce: string) => string;
+  /**
+   * Begins instead of `begin` and `mark` where the client and the session let it, at less cost: what it prepares does the
+   * same, and no mark is left.
+   */
+  readonly prepared?: PreparedOpening;
+  /** For our own statements; the work's are not timed by us. */
+  readonly ask: TransactionAsk;
+}
+
+/**
+ * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever becomes of
+ * the rollback, unless the transaction turns out to have been ended by it. Ends the session.
+ *
+ * @throws {OutcomeUnknownError} if the work ended the transaction itself, whether or not it threw afterwards.
+ * @throws {StoreRefusedError} if the client was inside a transaction already. That one is rolled back.
+ */
+export async function runTransaction<Client extends PostgresClient, Result>(
+  session: PostgresSession<Client>,
+  steps: TransactionSteps,
+  body: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  let open: OpenTransaction | undefined;
+  let isAtWork = false;
+  let isClean = false;
+  try {
+    open = await begin(session, steps);
+    isAtWork = true;
+    const result = await body(session.client);
+    isAtWork = false;
+    await commit(session, steps.ask, open);
+    isClean = true;
+    return result;
+  } catch (error) {
+    if (meansLoss(error)) throw error;
+    // A commit that the server refuses for another reason has ended the transaction that was begun.
+    const mayBeAnother = isAtWork || isRefusedWith(failedTransaction, error);
+    const end = mayBeAnother ? await giveUp(session, open) : await rollback(session, steps.ask);
+    if (end === 'endedByWork') throw endedByWork(steps.ask.what, error);
+    isClean = end === 'rolledBack' && !isRefusedWith(wasOpen, error);
+    throw isClean ? await explained(session, steps.ask, error) : error;
+  } finally {
+    open?.end();
+    session.end(isClean);
+  }
+}
+
+async function begin<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  { begin: text, mark, prepared, ask: own }: TransactionSteps,
+): Promise<OpenTransaction> {
+  const client = prepared?.isUsable ? wiredClient(session.client) : undefined;
+  const watched = client && prepared && (await beginWatched(client, prepared, own));
+  return watched ?? (await beginMarked(session.client, text, mark, own));
+}
+
+async function commit<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: TransactionAsk,
+  open: OpenTransaction,
+): Promise<void> {
+  // A commit that cannot be sent any more has a known outcome.
+  if (session.loss !== undefined)
+    throw classifyPostgresError(session.loss, 'transaction', own.what);
+  await open.commit();
+}
+
+async function giveUp<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  open: OpenTransaction | undefined,
+): Promise<Rollback> {
+  return session.loss === undefined && open !== undefined ? await open.giveUp() : 'unknown';
+}
+
+async function rollback<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  { runtime, timeoutMs }: TransactionAsk,
+): Promise<Rollback> {
+  if (session.loss !== undefined) return 'unknown';
+  try {
+    await withDeadline(runtime, timeoutMs, session.client.query('ROLLBACK'));
+    return 'rolledBack';
+  } catch {
+    // The caller's error matters more.
+    return 'unknown';
+  }
+}
+
+/** A rollback would queue behind a statement that is not answered; closing the connection has the same effect. */
+function meansLoss(error: unknown): boolean {
+  return error instanceof UnreachableError || error instanceof OutcomeUnknownError;
+}
+
+function isRefusedWith(state: string, error: unknown): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === state;
+}
+
+interface ReadOnlyReasons {
+  readonly standby: boolean;
+  readonly setting: string;
+}
+
+/** Says which of the reasons it was if the server turned out to be read-only; every other error stays as it is. */
+async function explained<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  own: TransactionAsk,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof StoreMisconfiguredError) || !isReadOnlyError(error.cause)) return error;
+  const question =
+    "SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only') AS setting";
+  const answer = await ask<ReadOnlyReasons>(
+    session.client,
+    { ...own, phase: 'read' },
+    question,
+  ).catch(() => undefined);
+  const reasons = answer?.rows[0];
+  if (reasons === undefined) return error;
+  const reason = reasons.standby
+    ? 'the server is a standby (pg_is_in_recovery() is true); connect to the primary'
+    : `default_transaction_read_only is ${reasons.setting}; connect with a role that may write`;
+  return new StoreMisconfiguredError(`${own.what} was refused: ${reason}.`, error.cause);
+}

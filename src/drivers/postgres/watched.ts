@@ -1,0 +1,135 @@
+import {
+  classifyPostgresError,
+  endedByWork,
+  failedTransaction,
+  leftOpen,
+  sqlStateOf,
+} from './errors.js';
+import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
+import type { PreparedOpening } from './prepared-opening.js';
+import { TransactionWatch } from './watch.js';
+import { exchange, type StatementAnswer, type WiredClient } from './wire.js';
+import { queryMessage } from './wire-messages.js';
+
+/** The SQLSTATE by which we learn that what is to be ended is not what was begun. */
+const isAnother = 'TN015';
+
+/** Nothing is sent: the last answer says already that there is nothing of ours to be ended. */
+const isOver = new Error('the transaction that was begun is over');
+
+const commitMessage = queryMessage('COMMIT');
+const rollbackMessage = queryMessage('ROLLBACK');
+
+/**
+ * Begins with prepared statements, in one message, a transaction that is watched from the client: it leaves no mark.
+ *
+ * @returns `undefined` if the session does not keep what is prepared, so that nothing is begun.
+ */
+export async function beginWatched(
+  client: WiredClient,
+  opening: PreparedOpening,
+  own: TransactionAsk,
+): Promise<OpenTransaction | undefined> {
+  const { connection } = client;
+  let answers: StatementAnswer[];
+  try {
+    answers = await exchange(client, own, () =>
+      isInside(client) ? new Error('inside a transaction') : opening.messageFor(connection),
+    );
+  } catch (error) {
+    if (sqlStateOf(error) === undefined && isInside(client)) throw leftOpen(own.what, error);
+    if (!opening.isLost(connection, error)) {
+      throw classifyPostgresError(error, 'transaction', own.what);
+    }
+    // It may have been begun before that came to light.
+    await exchange(client, own, () => (isInside(client) ? rollbackMessage : isOver)).catch(
+      () => {},
+    );
+    return undefined;
+  }
+  opening.keep(connection);
+  const refusal = opening.judge(answers);
+  if (refusal !== undefined) throw classifyPostgresError(refusal, 'transaction', own.what);
+  return new WatchedTransaction(client, own, answers[1]?.fields.at(-1) ?? '');
+}
+
+function isInside(client: WiredClient): boolean {
+  const status = client.getTransactionStatus();
+  return status === 'T' || status === 'E';
+}
+
+class WatchedTransaction implements OpenTransaction {
+  readonly #client: WiredClient;
+  readonly #own: TransactionAsk;
+  /** See {@link transactionStamp}. */
+  readonly #stamp: string;
+  readonly #watch: TransactionWatch;
+
+  constructor(client: WiredClient, own: TransactionAsk, stamp: string) {
+    this.#client = client;
+    this.#own = own;
+    this.#stamp = stamp;
+    this.#watch = new TransactionWatch(client.connection);
+  }
+
+  async commit(): Promise<void> {
+    try {
+      const answers = await exchange(this.#client, this.#own, () => this.#committing());
+      // As the answer to COMMIT is in a transaction that has failed.
+      if (answers.at(-1)?.tag !== 'COMMIT') throw hasFailed();
+    } catch (error) {
+      if (tellsOfEnd(error)) throw endedByWork(this.#own.what, error);
+      throw classifyPostgresError(error, 'commit', this.#own.what);
+    }
+  }
+
+  async giveUp(): Promise<Rollback> {
+    try {
+      await exchange(this.#client, this.#own, () => this.#givingUp());
+      return 'rolledBack';
+    } catch (error) {
+      return tellsOfEnd(error) ? 'endedByWork' : 'unknown';
+    }
+  }
+
+  end(): void {
+    this.#watch.end();
+  }
+
+  /** Asked when everything before has its answer, so that both the status and the watch are up to date. */
+  #committing(): Uint8Array | Error {
+    const status = this.#client.getTransactionStatus();
+    const { standing } = this.#watch;
+    if (standing === 'over' || status === 'I') return isOver;
+    if (status === 'E') return hasFailed();
+    return standing === 'same' ? commitMessage : queryMessage(`${this.#assertSame()}; COMMIT`);
+  }
+
+  #givingUp(): Uint8Array | Error {
+    const status = this.#client.getTransactionStatus();
+    const { standing, mayHaveCommitted } = this.#watch;
+    if (standing === 'over' || status === 'I') return isOver;
+    if (standing === 'same') return rollbackMessage;
+    // One that has failed answers nothing.
+    if (status === 'E') return mayHaveCommitted ? isOver : rollbackMessage;
+    return queryMessage(`${this.#assertSame()}; ROLLBACK`);
+  }
+
+  #assertSame(): string {
+    return `DO $$ BEGIN IF ${transactionStamp} <> ${this.#stamp} THEN
+    RAISE EXCEPTION 'tenure: this is another transaction' USING ERRCODE = '${isAnother}';
+  END IF; END $$`;
+  }
+}
+
+/** What the transactions of one session differ in: their server's time of the beginning, in microseconds. */
+export const transactionStamp = "(date_part('epoch', transaction_timestamp()) * 1000000)::bigint";
+
+function tellsOfEnd(error: unknown): boolean {
+  return error === isOver || sqlStateOf(error) === isAnother;
+}
+
+function hasFailed(): Error {
+  const text = 'a statement of the transaction has failed';
+  return Object.assign(new Error(text), { code: failedTransaction });
+}

@@ -1,0 +1,115 @@
+import { NoAnswerError } from '../deadline.js';
+import type { PostgresClient } from './client.js';
+import type { TransactionAsk } from './open-transaction.js';
+
+/** The slice of a `pg` client's connection by which cursors and streams of others are read as well. */
+export interface Wire {
+  readonly stream: { write(bytes: Uint8Array): unknown };
+  on(event: 'commandComplete', listener: (message: { text?: unknown }) => void): unknown;
+  removeListener(
+    event: 'commandComplete',
+    listener: (message: { text?: unknown }) => void,
+  ): unknown;
+}
+
+/** A client whose wire can be used. */
+export interface WiredClient {
+  readonly connection: Wire;
+  /** `I`, `T` or `E`: no transaction, one, one that has failed. As the last answer said. */
+  getTransactionStatus(): string | null;
+  query(exchange: Exchange): unknown;
+}
+
+/**
+ * The client, if it is one of the package `pg` that nobody wraps, and that sends one message at a time. What else has a
+ * `query` of its own may take nothing but text there.
+ */
+export function wiredClient(client: PostgresClient): WiredClient | undefined {
+  const wired: unknown = client;
+  const { connection, getTransactionStatus, pipeline } = wired as Partial<
+    WiredClient & { pipeline: unknown }
+  >;
+  const isWired =
+    typeof connection?.stream?.write === 'function' &&
+    typeof connection.on === 'function' &&
+    typeof getTransactionStatus === 'function' &&
+    pipeline !== true &&
+    !Object.hasOwn(client, 'query');
+  return isWired ? (wired as WiredClient) : undefined;
+}
+
+/** What the server said to one statement of an exchange. */
+export interface StatementAnswer {
+  /** Its command tag: `COMMIT`, `SELECT 1`. */
+  readonly tag: string;
+  /** The columns of its last row, as text. */
+  readonly fields: readonly (string | null)[];
+}
+
+type Settle = (error: Error | null, answers?: StatementAnswer[]) => void;
+
+/**
+ * One message of ours and its answer, in the shape in which a `pg` client takes what it did not make: it calls `submit` when
+ * it is this one's turn, and then hands on what comes.
+ */
+export class Exchange {
+  /** Called once. Looked for by the client, and by what traces its queries. */
+  callback: Settle;
+  readonly #message: () => Uint8Array | Error;
+  readonly #answers: StatementAnswer[] = [];
+  #fields: readonly (string | null)[] = [];
+
+  /** @param message is asked when all that was sent before has its answer. An error: nothing is sent, and it is the outcome. */
+  constructor(message: () => Uint8Array | Error, callback: Settle) {
+    this.#message = message;
+    this.callback = callback;
+  }
+
+  submit(connection: Wire): Error | null {
+    const message = this.#message();
+    if (message instanceof Error) return message;
+    // In one piece: between two the server would wait for the rest without the limits that it keeps between messages.
+    connection.stream.write(message);
+    return null;
+  }
+
+  handleDataRow(message: { fields: (string | null)[] }): void {
+    this.#fields = message.fields;
+  }
+
+  handleCommandComplete(message: { text: string }): void {
+    this.#answers.push({ tag: message.text, fields: this.#fields });
+    this.#fields = [];
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null, this.#answers);
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  handleRowDescription(): void {}
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+}
+
+/** Sends a message of ours in its turn. Rejects with what the client or the server says, as it is. */
+export async function exchange(
+  client: WiredClient,
+  { runtime, timeoutMs }: Pick<TransactionAsk, 'runtime' | 'timeoutMs'>,
+  message: () => Uint8Array | Error,
+): Promise<StatementAnswer[]> {
+  return await new Promise((resolve, reject) => {
+    const timer = runtime.setTimer(timeoutMs, () => reject(new NoAnswerError(timeoutMs)));
+    const settle: Settle = (error, answers = []) => {
+      timer.cancel();
+      if (error) reject(error);
+      else resolve(answers);
+    };
+    client.query(new Exchange(message, settle));
+  });
+}

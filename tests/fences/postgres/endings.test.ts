@@ -1,0 +1,345 @@
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { OutcomeUnknownError, StoreRefusedError } from '../../../src/errors/index.js';
+import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
+import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
+import type { FreshDatabase } from '../../support/servers/index.js';
+import { openPool, preparedDatabase, put, readData, wrapped } from './subject.js';
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+let fence: PostgresFence<pg.PoolClient>;
+
+beforeAll(async () => {
+  database = await preparedDatabase(inject('postgresUrl'));
+});
+
+afterAll(async () => await database.drop());
+
+type Token = ReturnType<typeof tokenOf>;
+
+async function doNothing(): Promise<void> {}
+
+const clients = {
+  'of pg, which is watched': (inner: pg.Pool) => inner,
+  'that is wrapped, where a mark is left': wrapped,
+};
+
+describe.each(Object.entries(clients))('on a client %s', (kind, take) => {
+  const isWatched = kind.startsWith('of pg');
+
+  beforeEach(() => {
+    pool = openPool(database.url);
+    fence = postgresFence<pg.PoolClient>(take(pool), {
+      idleInTransactionTimeoutMs: 10_000,
+      waitTimeoutMs: 15_000,
+    });
+  });
+
+  afterEach(async () => {
+    await fence.close();
+    await pool.end();
+  });
+
+  describe('a transaction under the PostgreSQL fence', () => {
+    it('finds out that a statement had failed and its error was swallowed', async () => {
+      const name = freshName('swallowed');
+      const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+        await put(client, name, 'lost');
+        await client.query('SELECT 1 / 0').catch(() => {});
+      });
+      await expect(attempt).rejects.toMatchObject({
+        code: 'TENURE_STORE_REFUSED',
+        storeCode: '25P02',
+      });
+      expect(await readData(database.url, name)).toBeUndefined();
+    });
+
+    it('finds out that the work committed on its own', async () => {
+      const attempt = fence.transaction(tokenOf(freshName('own'), 5), async (client) => {
+        await client.query('COMMIT');
+      });
+      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+      await expect(attempt).rejects.toMatchObject({ cause: { code: '34000' } });
+      await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
+    });
+
+    it.each(['COMMIT; BEGIN', 'COMMIT AND CHAIN', 'ROLLBACK; BEGIN', 'ROLLBACK AND CHAIN'])(
+      'finds out that the work went on in another transaction, by %s',
+      async (text) => {
+        const name = freshName('another');
+        const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+          await put(client, `${name}/before`, 'there');
+          await client.query(text);
+          await put(client, name, 'unguarded');
+        });
+        await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+        await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+        expect(await readData(database.url, name)).toBeUndefined();
+        const isCommitted = text.startsWith('COMMIT');
+        expect(await readData(database.url, `${name}/before`)).toBe(
+          isCommitted ? 'there' : undefined,
+        );
+      },
+    );
+
+    const mine = new Error('mine');
+    const fail = async (client: pg.PoolClient) => {
+      await client.query('SELECT 1 / 0');
+    };
+    const afterwards: Record<string, (client: pg.PoolClient) => Promise<unknown>> = {
+      throws: () => Promise.reject(mine),
+      'has a statement that fails': fail,
+      'begins another transaction and throws': async (client) => {
+        await client.query('BEGIN');
+        throw mine;
+      },
+      'begins another transaction and has a statement that fails': async (client) => {
+        await client.query('BEGIN');
+        await fail(client);
+      },
+      'begins another transaction and swallows an error in it': async (client) => {
+        await client.query('BEGIN');
+        await fail(client).catch(() => {});
+      },
+    };
+    it.each(
+      Object.keys(afterwards).flatMap((how) => [
+        [how, 'claimed'],
+        [how, 'new'],
+      ]),
+    )(
+      'never says that nothing was written after work that commits and then %s, under a %s term',
+      async (how, standing) => {
+        const name = freshName('commits');
+        const token = tokenOf(name, 5);
+        if (standing === 'claimed') await fence.claim(token);
+        let thrown: unknown;
+        const attempt = fence.transaction(token, async (client) => {
+          await put(client, name, 'there');
+          await client.query('COMMIT');
+          await afterwards[how]?.(client).catch((error: unknown) => {
+            thrown = error;
+            throw error;
+          });
+        });
+        await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+        await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+        if (thrown === mine) await expect(attempt).rejects.toMatchObject({ cause: mine });
+        expect(await readData(database.url, name)).toBe('there');
+        await fence.transaction(token, async () => {});
+      },
+    );
+
+    it.each([
+      ['throws', 'claimed'],
+      ['throws', 'new'],
+      ['has a statement that fails', 'claimed'],
+      ['has a statement that fails', 'new'],
+    ])(
+      'passes on what work that %s throws, under a %s term, and keeps the connection',
+      async (how, standing) => {
+        const name = freshName('fails');
+        const token = tokenOf(name, 5);
+        if (standing === 'claimed') await fence.claim(token);
+        // Something was committed on the same connection before.
+        await fence.transaction(tokenOf(freshName('before'), 5), async () => {});
+        let thrown: unknown;
+        const attempt = fence.transaction(token, async (client) => {
+          await put(client, name, 'lost');
+          await afterwards[how]?.(client).catch((error: unknown) => {
+            thrown = error;
+            throw error;
+          });
+        });
+        const error = await attempt.catch((failure: unknown) => failure);
+        expect(error).toBeDefined();
+        expect(error).toBe(thrown);
+        expect(await readData(database.url, name)).toBeUndefined();
+        expect(pool.totalCount).toBe(1);
+      },
+    );
+
+    describe.each(['writes', 'a write and a statement that failed'])(
+      'on a client that was released inside a transaction, with %s',
+      (what) => {
+        it.each([
+          [
+            'a transaction under a claimed term',
+            (token: Token) => fence.transaction(token, doNothing),
+          ],
+          [
+            'a transaction under a new term',
+            ({ name }: Token) => fence.transaction(tokenOf(name, 6), doNothing),
+          ],
+          ['a claim', (token: Token) => fence.claim(token)],
+          ['the forgetting of effects', () => fence.forgetEffects(1_000_000_000)],
+        ])('%s commits nothing of it, says so, and goes on with the next one', async (_, step) => {
+          const name = freshName('left-open');
+          const token = tokenOf(name, 5);
+          await fence.claim(token);
+          const client = await pool.connect();
+          await client.query('BEGIN');
+          await put(client, name, 'unchecked');
+          if (what !== 'writes') await fail(client).catch(() => {});
+          client.release();
+          const attempt = step(token);
+          await expect(attempt).rejects.toBeInstanceOf(StoreRefusedError);
+          await expect(attempt).rejects.toMatchObject({ storeCode: 'TN013' });
+          await expect(attempt).rejects.toThrow(/inside a transaction already/);
+          expect(pool.totalCount).toBe(0);
+          expect(await readData(database.url, name)).toBeUndefined();
+          await step(token);
+          expect(await readData(database.url, name)).toBeUndefined();
+        });
+      },
+    );
+
+    it('may go back to a savepoint, which ends no transaction', async () => {
+      const name = freshName('savepoint');
+      const token = tokenOf(name, 5);
+      await fence.claim(token);
+      await fence.transaction(token, async (client) => {
+        await put(client, name, 'kept');
+        await client.query('SAVEPOINT here');
+        await put(client, name, 'taken back');
+        await client.query('ROLLBACK TO SAVEPOINT here');
+      });
+      expect(await readData(database.url, name)).toBe('kept');
+      const attempt = fence.transaction(token, async (client) => {
+        await client.query('SAVEPOINT here');
+        await put(client, name, 'thrown away');
+        await client.query('ROLLBACK TO SAVEPOINT here');
+        throw mine;
+      });
+      await expect(attempt).rejects.toBe(mine);
+      expect(await readData(database.url, name)).toBe('kept');
+      expect(pool.totalCount).toBe(1);
+    });
+
+    it.each(['ROLLBACK AND CHAIN', 'ROLLBACK; BEGIN', 'COMMIT AND CHAIN'])(
+      'finds out that a transaction with savepoints was left by %s',
+      async (text) => {
+        const name = freshName('left');
+        const token = tokenOf(name, 5);
+        await fence.claim(token);
+        for (const end of ['returns', 'throws']) {
+          const attempt = fence.transaction(token, async (client) => {
+            await client.query('SAVEPOINT here');
+            await client.query(text);
+            await put(client, name, 'unguarded');
+            if (end === 'throws') throw mine;
+          });
+          await expect(attempt, end).rejects.toThrow(/ended the transaction itself/);
+        }
+        expect(await readData(database.url, name)).toBeUndefined();
+      },
+    );
+
+    it('takes the end of all cursors for its own end only where that is its mark', async () => {
+      const name = freshName('close-all');
+      const token = tokenOf(name, 5);
+      await fence.claim(token);
+      const attempt = fence.transaction(token, async (client) => {
+        await put(client, name, 'written');
+        await client.query('CLOSE ALL');
+      });
+      if (isWatched) await attempt;
+      else await expect(attempt).rejects.toThrow(/ended the transaction itself/);
+      expect(await readData(database.url, name)).toBe(isWatched ? 'written' : undefined);
+    });
+  });
+});
+
+describe('a transaction on a client of pg', () => {
+  beforeEach(() => {
+    pool = openPool(database.url, { max: 1 });
+    fence = postgresFence<pg.PoolClient>(pool);
+  });
+
+  afterEach(async () => {
+    await fence.close();
+    await pool.end();
+  });
+
+  /** Of the connection of the only client. */
+  async function connectionOf(): Promise<NodeJS.EventEmitter> {
+    const client = await pool.connect();
+    client.release();
+    return Reflect.get(client, 'connection');
+  }
+
+  async function settingOf(client: pg.ClientBase | pg.Pool): Promise<string> {
+    const text = "SELECT current_setting('tenure.transaction', true) AS mark";
+    return (await client.query(text)).rows[0].mark;
+  }
+
+  it('takes three messages, and leaves no listener and no setting', async () => {
+    const token = tokenOf(freshName('messages'), 5);
+    await fence.claim(token);
+    const connection = await connectionOf();
+    // That of the claim, which is a transaction of another kind.
+    const mark = await settingOf(pool);
+    const before = connection.listenerCount('commandComplete');
+    const tags: string[] = [];
+    let messageCount = 0;
+    for (let round = 0; round < 2; round++) {
+      tags.length = 0;
+      messageCount = 0;
+      const onTag = ({ text }: { text: string }) => tags.push(text);
+      const onReady = () => {
+        messageCount += 1;
+      };
+      connection.on('commandComplete', onTag).on('readyForQuery', onReady);
+      await fence.transaction(token, (client) => client.query('SELECT 1'));
+      connection.off('commandComplete', onTag).off('readyForQuery', onReady);
+    }
+    expect(tags).toEqual(['BEGIN', 'SELECT 1', 'SELECT 1', 'SELECT 1', 'COMMIT']);
+    expect(messageCount).toBe(3);
+    expect(connection.listenerCount('commandComplete')).toBe(before);
+    const failing = fence.transaction(token, () => Promise.reject(new Error('mine')));
+    await expect(failing).rejects.toThrow('mine');
+    expect(connection.listenerCount('commandComplete')).toBe(before);
+    await fence.transaction(token, async (client) => {
+      expect(await settingOf(client)).toBe(mark);
+    });
+  });
+
+  it('never says that nothing was written after work that leaves it, writes, and fails in another', async () => {
+    const name = freshName('between');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    const attempt = fence.transaction(token, async (client) => {
+      await client.query('SAVEPOINT here');
+      await client.query('ROLLBACK');
+      await put(client, name, 'there');
+      await client.query('BEGIN');
+      await client.query('SELECT 1 / 0');
+    });
+    await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+    expect(await readData(database.url, name)).toBe('there');
+  });
+
+  it('goes on where its prepared statements are gone', async () => {
+    const name = freshName('deallocated');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    for (let round = 1; round <= 5; round++) {
+      await fence.transaction(token, (client) => put(client, name, `round ${round}`));
+      expect(await readData(database.url, name)).toBe(`round ${round}`);
+      await pool.query('DEALLOCATE ALL');
+    }
+    await expect(fence.transaction(tokenOf(name, 4), doNothing)).rejects.toThrow(/term 5/);
+  });
+
+  it('commits what the work did even if that deallocated everything', async () => {
+    const name = freshName('deallocating');
+    const token = tokenOf(name, 5);
+    await fence.claim(token);
+    await fence.transaction(token, async (client) => {
+      await put(client, name, 'written');
+      await client.query('DEALLOCATE ALL');
+    });
+    expect(await readData(database.url, name)).toBe('written');
+  });
+});
