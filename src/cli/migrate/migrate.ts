@@ -10,23 +10,55 @@ import type { Setting } from '../settings/index.js';
 import { sharedForms } from '../store-kinds.js';
 import { addressOf, storeKindOf } from '../store-url.js';
 import type { Terminal } from '../terminal.js';
-import type { MigratedPart } from './parts.js';
+import { migrateMysql, mysqlParts } from './mysql.js';
+import { isMysqlUrl } from './mysql-url.js';
+import { type MigratedPart, parts } from './parts.js';
 
 const defaultSchema = 'tenure';
 
 export interface MigrateOrder {
   /** As a flag names it. */
   readonly schema: string | undefined;
-  readonly only: readonly MigratedPart[];
+  /** `undefined`: all. */
+  readonly only: readonly MigratedPart[] | undefined;
   readonly format: 'text' | 'json';
 }
 
 /** @throws {OptionError} and the errors of the database. */
 export async function migrate(
-  { value: url, source }: Setting<string>,
-  { schema: named, only, format }: MigrateOrder,
+  url: Setting<string>,
+  order: MigrateOrder,
   terminal: Terminal,
 ): Promise<boolean> {
+  const { store, schema, done } = isMysqlUrl(url.value)
+    ? await inMysql(url, order)
+    : await inPostgres(url, order);
+  if (order.format === 'json') terminal.print(jsonText({ store, schema, ...asJson(done) }, 2));
+  else for (const [part, migration] of done) terminal.print(said(part, schema, migration));
+  return true;
+}
+
+interface Migrated {
+  /** Its address. */
+  readonly store: string;
+  readonly schema: string;
+  readonly done: ReadonlyMap<MigratedPart, Migration | undefined>;
+}
+
+async function inMysql(
+  url: Setting<string>,
+  { schema = defaultSchema, only }: MigrateOrder,
+): Promise<Migrated> {
+  const parts = mysqlParts(only);
+  await migrateMysql(url, schema);
+  const done = new Map(parts.map((part) => [part, undefined]));
+  return { store: addressOf(url.value), schema, done };
+}
+
+async function inPostgres(
+  { value: url, source }: Setting<string>,
+  { schema: named, only = parts }: MigrateOrder,
+): Promise<Migrated> {
   if (storeKindOf(url, source) !== 'postgres') {
     const problem = 'names a store that needs no migration';
     throw new OptionError(source, addressOf(url), problem, `use ${sharedForms.postgres}`);
@@ -38,9 +70,7 @@ export async function migrate(
   for (const part of only)
     done.set(part, await naming(places, () => migrations[part](plainUrl, schema)));
   const store = addressOf(withSchema(url, schema === defaultSchema ? undefined : schema));
-  if (format === 'json') terminal.print(jsonText({ store, schema, ...asJson(done) }, 2));
-  else for (const [part, migration] of done) terminal.print(said(part, schema, migration));
-  return true;
+  return { store, schema, done };
 }
 
 /**

@@ -5,9 +5,9 @@ export const parts = ['leases', 'jobs', 'fence', 'once'] as const;
 
 export type MigratedPart = (typeof parts)[number];
 
-/** All, unless some are named. @throws {OptionError} */
-export function partsOf(text: string | undefined): readonly MigratedPart[] {
-  if (text === undefined) return parts;
+/** Those that are named, if any are. @throws {OptionError} */
+export function partsOf(text: string | undefined): readonly MigratedPart[] | undefined {
+  if (text === undefined) return undefined;
   const named = text.split(',').map((part) => part.trim());
   const unknown = named.find((part) => !(parts as readonly string[]).includes(part));
   if (unknown === undefined) return parts.filter((part) => named.includes(part));

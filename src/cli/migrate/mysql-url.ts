@@ -1,0 +1,6 @@
+const schemes = /^(?:mysql|mariadb):/i;
+
+/** It holds no leases, so no other command takes such a URL. */
+export function isMysqlUrl(url: string | undefined): url is string {
+  return url !== undefined && schemes.test(url);
+}
