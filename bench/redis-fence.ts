@@ -6,6 +6,8 @@ import type { Finding } from './main.js';
 import { compare, rounded, timed } from './measure.js';
 
 const writesPerRound = 1_000;
+/** Of each kind, before anything is measured: it takes some thousand until all of it is compiled. */
+const warmUpRounds = 20;
 
 /** So many writers share the writes, each one after the other. Returns writes a second. */
 async function writing(writers: number, write: (key: string) => Promise<unknown>): Promise<number> {
@@ -39,6 +41,8 @@ export async function fencedWrite(url: string): Promise<Finding[]> {
   const bare = (key: string) => client.incrby(key, 1);
   const findings: Finding[] = [];
   for (const writers of [1, 16]) {
+    for (let round = 0; round < warmUpRounds; round++)
+      for (const write of [fenced, scripted, bare]) await writing(writers, write);
     const { ours, reference, ratio } = await compare(
       9,
       () => writing(writers, fenced),

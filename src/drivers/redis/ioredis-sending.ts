@@ -78,12 +78,20 @@ function prepareBy(Command: CommandConstructor): Prepare | undefined {
   return isKnown ? (name, args, taker) => new TakenCommand(name, args, taker) : undefined;
 }
 
-/** As it goes over the socket. */
+/** What stands before a word of that many bytes. */
+const lengths = Array.from({ length: 256 }, (_, bytes) => lengthLine(bytes));
+
+function lengthLine(bytes: number): string {
+  return `\r\n$${bytes}\r\n`;
+}
+
+/** As it goes over the socket; in few pieces, each of which costs as much as a short word. */
 function textOf(name: string, args: readonly (string | number)[]): string {
-  let text = `*${args.length + 1}\r\n$${name.length}\r\n${name}\r\n`;
+  let text = `*${args.length + 1}${lengthLine(name.length)}${name}`;
   for (const arg of args) {
-    const word = String(arg);
-    text += `$${Buffer.byteLength(word)}\r\n${word}\r\n`;
+    const word = typeof arg === 'string' ? arg : String(arg);
+    const bytes = Buffer.byteLength(word);
+    text += (lengths[bytes] ?? lengthLine(bytes)) + word;
   }
-  return text;
+  return `${text}\r\n`;
 }

@@ -26,7 +26,7 @@ interface Answered {
 }
 
 /** Runs the script of the singles. No promise: one write at a time pays for each alone. */
-export type RunSingles = (
+type RunSingles = (
   script: RedisScript,
   call: ScriptCall,
   resolve: (answered: Answered) => void,
