@@ -110,6 +110,8 @@ export async function exchange(
       if (error) reject(error);
       else resolve(answers);
     };
-    client.query(new Exchange(message, settle));
+    const sent = client.query(new Exchange(message, settle));
+    // As of a `query` that was replaced for all clients by one that waits.
+    if (sent instanceof Promise) sent.catch(settle);
   });
 }
