@@ -23,7 +23,7 @@ describe('a file that a user names', () => {
 
   it('may be a pipe, which gives it in pieces', () => {
     const pipe = join(folder, 'pipe');
-    execFileSync('mkfifo', [pipe]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe]);
     spawn('sh', ['-c', '(printf one; sleep 0.1; printf two) > "$0"', pipe]);
     expect(read(pipe)).toBe('onetwo');
   });
