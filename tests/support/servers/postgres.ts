@@ -247,9 +247,23 @@ export async function freshPostgresDatabase(serverUrl: string): Promise<FreshDat
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => run(serverUrl, `drop database if exists ${name} with (force)`),
+    drop: async () => {
+      await run(serverUrl, untilLeft(name));
+      await run(serverUrl, `drop database if exists ${name} with (force)`);
+    },
   };
 }
+
+/**
+ * Waits a while for the sessions of a database to be over. A pool says that it has ended before the server has read its
+ * farewells, and a client that is thrown out then tells an error which nobody listens for any more.
+ */
+const untilLeft = (database: string) => `DO $$ BEGIN
+  FOR round IN 1..100 LOOP
+    EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '${database}');
+    PERFORM pg_sleep(0.02), pg_stat_clear_snapshot();
+  END LOOP;
+END $$`;
 
 async function run(connectionString: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString });
