@@ -6,13 +6,13 @@ import { sqliteJobs } from '../../src/sqlite.js';
 import { openDatabase } from '../support/sqlite-database.js';
 
 /** Jobs in a file of their own. */
-export async function sqliteSubject(): Promise<JobStoreSubject> {
+export async function sqliteSubject(): Promise<JobStoreSubject & { readonly path: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'tenure-jobs-'));
   const path = join(folder, 'jobs.db');
   const store = sqliteJobs(path);
   const other = sqliteJobs(path);
   return {
-    ...{ store, other },
+    ...{ store, other, path },
     controls: {
       corrupt: async (job) => {
         const database = openDatabase(path);

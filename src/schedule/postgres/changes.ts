@@ -4,6 +4,7 @@ import type { JobUpdate, Standing, Step } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
+  decodeOpenRun,
   decodePause,
   decodeRequest,
   decodeRun,
@@ -24,8 +25,21 @@ export interface StandingRow {
   readonly run: string | null;
   readonly request: string | null;
   readonly cancellation: string | null;
-  /** A list of texts, as JSON; none if it was not asked for. */
-  readonly open: string | null;
+  /** A {@link Whole}, as JSON; none if it was not asked for. */
+  readonly whole: string | null;
+}
+
+/** All that can keep a job from being read, beside its own row. */
+interface Whole {
+  readonly open: readonly (Kept & { readonly cancellation: string | null })[];
+  readonly latest: string | null;
+  readonly requests: readonly Kept[];
+}
+
+/** A record, and the id under which it stands. */
+interface Kept {
+  readonly id: string;
+  readonly record: string;
 }
 
 /** A step, and what it leaves of its job. */
@@ -74,7 +88,12 @@ export class ChangeTexts {
   (SELECT r.cancellation ${ofRun} AND r.id = a.id) AS cancellation,
   (SELECT q.record FROM ${this.#requests} AS q
     WHERE q.namespace = j.namespace AND q.job = j.job AND q.id = a.id) AS request,
-  CASE WHEN a.open THEN (SELECT coalesce(json_agg(r.record ORDER BY r.tick_ms, r.id), '[]')::text ${ofRun} AND r.is_open) END AS open
+  CASE WHEN a.open THEN json_build_object(
+    'open', (SELECT coalesce(json_agg(json_build_object('id', r.id, 'record', r.record, 'cancellation', r.cancellation)
+      ORDER BY r.tick_ms, r.id), '[]') ${ofRun} AND r.is_open),
+    'latest', (SELECT r.record ${ofRun} ORDER BY r.tick_ms DESC, r.id DESC LIMIT 1),
+    'requests', (SELECT coalesce(json_agg(json_build_object('id', q.id, 'record', q.record)), '[]')
+      FROM ${this.#requests} AS q WHERE q.namespace = j.namespace AND q.job = j.job))::text END AS whole
 FROM ${rows('a', list, [text('job'), text('id'), ['open', 'boolean']])}
 JOIN ${this.#jobs} AS j ON j.namespace = ${this.#namespace} AND j.job = a.job`;
   }
@@ -186,14 +205,26 @@ WHERE r.namespace = ${this.#namespace} AND r.job = k.job AND r.id = surplus.id`,
 export function readerOf(row: StandingRow | undefined): () => Standing | undefined {
   const record = row?.record ?? undefined;
   if (row === undefined || record === undefined) return () => undefined;
+  const { job } = row;
+  const nowMs = Number(row.nowMs);
   return () => ({
-    record: decodeJob(record),
+    record: decodeJob(record, job, nowMs),
     pause: read(row.pause, decodePause),
-    nowMs: Number(row.nowMs),
-    run: read(row.run, decodeRun),
-    request: read(row.request, decodeRequest),
+    nowMs,
+    run: read(row.run, (text) => decodeRun(text, job)),
+    request: read(row.request, (text) => decodeRequest(text, job)),
     cancellation: read(row.cancellation, decodeCancellation),
-    open: (JSON.parse(row.open ?? '[]') as string[]).map(decodeRun),
+    open: row.whole === null ? [] : openOf(job, JSON.parse(row.whole) as Whole),
+  });
+}
+
+/** What cannot be read of the others keeps a job from being read, too. */
+function openOf(job: string, { open, latest, requests }: Whole): RunRecord[] {
+  if (latest !== null) decodeRun(latest, job);
+  for (const { id, record } of requests) decodeRequest(record, job, id);
+  return open.map(({ id, record, cancellation }) => {
+    if (cancellation !== null) decodeCancellation(cancellation);
+    return decodeOpenRun(record, job, id);
   });
 }
 

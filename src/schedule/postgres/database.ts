@@ -99,7 +99,7 @@ export class JobDatabase {
   ): Promise<RunRecord[]> {
     const text = this.#statements.runs(this.#namespace, quoteLiteral(job), beforeMs, limit);
     const rows = await this.#read<{ record: string }>(operation, timeoutMs, text);
-    return rows.map(({ record }) => decodeRun(record));
+    return rows.map(({ record }) => decodeRun(record, job));
   }
 
   /** One step of one job, committed durably; see {@link ChangeQueue}. */

@@ -3,6 +3,7 @@ import type { JobRecord } from '../records.js';
 import {
   decodeCancellation,
   decodeJob,
+  decodeOpenRun,
   decodePause,
   decodeRequest,
   decodeRun,
@@ -24,9 +25,13 @@ interface ViewRow {
   readonly job: string;
   readonly record: string;
   readonly pause: string | null;
-  readonly open: readonly { readonly record: string; readonly cancellation: string | null }[];
+  readonly open: readonly {
+    readonly id: string;
+    readonly record: string;
+    readonly cancellation: string | null;
+  }[];
   readonly latest: string | null;
-  readonly requests: readonly string[];
+  readonly requests: readonly { readonly id: string; readonly record: string }[];
 }
 
 /** The rows of one namespace, for the transaction of a claim. */
@@ -73,20 +78,24 @@ export function viewOf(
   const places = new Map(jobs?.map((job, place) => [job, place]));
   const place = ({ job }: ViewRow) => places.get(job) ?? 0;
   rows.sort((one, other) => place(one) - place(other) || (one.job < other.job ? -1 : 1));
+  const nowMs = Number(answer?.nowMs);
   return gathered(
-    Number(answer?.nowMs),
+    nowMs,
     rows.map((row) => [row.job, row]),
-    (_, row) => jobViewOf(row),
+    (_, row) => jobViewOf(row, nowMs),
   );
 }
 
-function jobViewOf({ record, pause, open, latest, requests }: ViewRow): JobView {
+function jobViewOf(
+  { job, record, pause, open, latest, requests }: ViewRow,
+  nowMs: number,
+): JobView {
   return {
-    record: decodeJob(record),
+    record: decodeJob(record, job, nowMs),
     pause: pause === null ? undefined : decodePause(pause),
-    open: open.map((run) => decodeRun(run.record)),
-    latest: latest === null ? undefined : decodeRun(latest),
-    requests: requests.map(decodeRequest),
+    open: open.map(({ id, record: run }) => decodeOpenRun(run, job, id)),
+    latest: latest === null ? undefined : decodeRun(latest, job),
+    requests: requests.map(({ id, record: request }) => decodeRequest(request, job, id)),
     cancellations: open
       .filter(({ cancellation }) => cancellation !== null)
       .map(({ cancellation }) => decodeCancellation(String(cancellation))),

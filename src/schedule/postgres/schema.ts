@@ -75,11 +75,11 @@ ORDER BY tick_ms DESC, id DESC LIMIT ${limit}`,
     view: (namespace = '$1', names = '$2::text[]') => `SELECT ${now} AS "nowMs", coalesce((
   SELECT json_agg(json_build_object(
     'job', j.job, 'record', j.record, 'pause', j.pause,
-    'open', (SELECT coalesce(json_agg(json_build_object('record', r.record, 'cancellation', r.cancellation) ORDER BY r.tick_ms, r.id), '[]')
+    'open', (SELECT coalesce(json_agg(json_build_object('id', r.id, 'record', r.record, 'cancellation', r.cancellation) ORDER BY r.tick_ms, r.id), '[]')
       FROM ${runs} AS r WHERE r.namespace = j.namespace AND r.job = j.job AND r.is_open),
     'latest', (SELECT r.record FROM ${runs} AS r WHERE r.namespace = j.namespace AND r.job = j.job
       ORDER BY r.tick_ms DESC, r.id DESC LIMIT 1),
-    'requests', (SELECT coalesce(json_agg(q.record ORDER BY q.place), '[]')
+    'requests', (SELECT coalesce(json_agg(json_build_object('id', q.id, 'record', q.record) ORDER BY q.place), '[]')
       FROM ${requests} AS q WHERE q.namespace = j.namespace AND q.job = j.job)))
   FROM ${jobs} AS j WHERE j.namespace = ${namespace} AND j.record IS NOT NULL AND (${names} IS NULL OR j.job = ANY (${names}))
 ), '[]')::text AS jobs`,

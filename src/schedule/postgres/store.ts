@@ -236,7 +236,10 @@ async function claimAll(
   const views = new Map(after.jobs.map((view) => [view.record.job, view]));
   return decisions.map((decision) => {
     if (decision.outcome !== 'claimed') return decision;
-    const view = views.get(decision.record.job);
+    const { job } = decision.record;
+    const view = views.get(job);
+    const error = after.corrupt.find((one) => one.job === job)?.error;
+    if (error !== undefined) return { outcome: 'corrupt', error };
     if (view === undefined) throw new Error('a job that was just written is there');
     return { outcome: 'claimed', view };
   });

@@ -2,6 +2,8 @@ import { encodeName, validateName } from '../../coordinators/index.js';
 
 /** The keys of one job, in the order in which scripts take them. */
 export interface JobKeys {
+  /** As it is. */
+  readonly job: string;
   /** Hash: `revision`, which rises with every write; `record`; `pause`, if it is paused. */
   readonly row: string;
   /** Hash: all runs, by their ids. */
@@ -35,6 +37,7 @@ export class RedisJobKeys {
     const encoded = encodeName(job);
     const key = (kind: string) => `${this.#prefix}:${kind}:${encoded}`;
     return {
+      job,
       row: key('job'),
       runs: key('job-runs'),
       open: key('job-open'),

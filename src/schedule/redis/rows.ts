@@ -6,6 +6,7 @@ import type { JobUpdate, Standing } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
+  decodeOpenRun,
   decodePause,
   decodeRequest,
   decodeRun,
@@ -43,11 +44,11 @@ export function storedJob(keys: JobKeys, reply: unknown, nowMs: number): StoredJ
   if (!Array.isArray(reply)) throw corrupt(keys);
   const [standing, run] = reply as [unknown, unknown];
   const requestTexts = new Map<string, string>();
-  const view = viewOf(keys, standing, requestTexts);
+  const view = viewOf(keys, standing, nowMs, requestTexts);
   return {
     revision: view === undefined ? '' : String((standing as unknown[])[0]),
     ...{ view, requestTexts, nowMs },
-    run: typeof run === 'string' ? decodeRun(run) : undefined,
+    run: typeof run === 'string' ? decodeRun(run, keys.job) : undefined,
   };
 }
 
@@ -55,21 +56,26 @@ export function storedJob(keys: JobKeys, reply: unknown, nowMs: number): StoredJ
 export function viewOf(
   keys: JobKeys,
   reply: unknown,
+  nowMs: number,
   requestTexts = new Map<string, string>(),
 ): JobView | undefined {
   if (!Array.isArray(reply)) throw corrupt(keys);
   if (reply.length === 0) return undefined;
-  const [, record, pause, openRuns, latestOpen, latestEnded, requests, cancellations] = reply;
-  const open = texts(keys, openRuns).map(decodeRun).sort(byTick);
+  const [, record, pause, openRuns, openIds, latestEnded, requests, cancellations] = reply;
+  const { job } = keys;
+  const idsOfOpen = texts(keys, openIds);
+  const open = texts(keys, openRuns)
+    .map((text, index) => decodeOpenRun(text, job, idsOfOpen[index]))
+    .sort(byTick);
   const ids = open.map(({ id }) => id);
-  const latest = [latestOpen, latestEnded].filter((text) => text !== null);
+  const ended = latestEnded === null ? [] : [decodeRun(textOf(keys, latestEnded), job)];
   return {
-    record: decodeJob(textOf(keys, record)),
+    record: decodeJob(textOf(keys, record), job, nowMs),
     pause: pause === null ? undefined : decodePause(textOf(keys, pause)),
     open,
-    latest: texts(keys, latest).map(decodeRun).sort(byTick).at(-1),
+    latest: [...open, ...ended].sort(byTick).at(-1),
     requests: texts(keys, requests).map((text) => {
-      const request = decodeRequest(text);
+      const request = decodeRequest(text, job);
       requestTexts.set(request.id, text);
       return request;
     }),
@@ -89,7 +95,10 @@ export function revisionOf(reply: unknown): string {
 
 /** The latest tick first. @throws {RecordCorruptError} */
 export function runsOf(keys: JobKeys, reply: unknown): RunRecord[] {
-  return texts(keys, reply).map(decodeRun).sort(byTick).reverse();
+  return texts(keys, reply)
+    .map((text) => decodeRun(text, keys.job))
+    .sort(byTick)
+    .reverse();
 }
 
 /** As the script takes it. */

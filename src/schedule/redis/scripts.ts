@@ -22,18 +22,18 @@ local function isOurs(at)
   return members <= call('HLEN', KEYS[at + 1])
 end
 
-local function latestIn(at, set)
-  local id = call('ZRANGE', KEYS[at + set], -1, -1)[1]
+local function latestEnded(at)
+  local id = call('ZRANGE', KEYS[at + 3], -1, -1)[1]
   return id and call('HGET', KEYS[at + 1], id)
 end
 
 local function standing(at)
   local row = call('HMGET', KEYS[at], 'revision', 'record', 'pause')
   if not row[1] then return {} end
-  local open = call('ZRANGE', KEYS[at + 2], 0, -1)
-  for i, id in ipairs(open) do open[i] = call('HGET', KEYS[at + 1], id) end
+  local openIds, open = call('ZRANGE', KEYS[at + 2], 0, -1), {}
+  for i, id in ipairs(openIds) do open[i] = call('HGET', KEYS[at + 1], id) end
   return {
-    row[1], row[2], row[3], open, latestIn(at, 2) or false, latestIn(at, 3) or false,
+    row[1], row[2], row[3], open, openIds, latestEnded(at) or false,
     call('LRANGE', KEYS[at + 4], 0, -1), call('HVALS', KEYS[at + 5])
   }
 end`;
@@ -42,7 +42,7 @@ end`;
  * - KEYS: those of each job.
  * - ARGV: for each job the id of a run that is wanted beside it, or nothing.
  * - Returns the server's time and, for each job, `corrupt`, or what stands of it (nothing: no such job; else revision,
- *   record, pause, open runs, the latest open run, the latest ended one, requests, cancellations) and the wanted run.
+ *   record, pause, open runs, their ids, the latest ended run, requests, cancellations) and the wanted run.
  */
 export const lookScript = defineScript(
   'a look at jobs',

@@ -231,7 +231,7 @@ class JobsInRedis implements RedisJobStore {
         : ([writeScript, argumentsOf(read(), update)] as const);
       const written = await this.#writes.run(script, all, args, inTime(job, leftMs()));
       if (written === 'changed') continue;
-      return answer(viewOf(keys, written));
+      return answer(viewOf(keys, written, Number(nowMs)));
     }
   }
 

@@ -5,6 +5,7 @@ import type { JobUpdate, Standing, Step } from '../rules/steps.js';
 import {
   decodeCancellation,
   decodeJob,
+  decodeOpenRun,
   decodePause,
   decodeRequest,
   decodeRun,
@@ -46,7 +47,7 @@ export class JobRows {
     const row = this.#get(statements.job, name);
     if (row === undefined) return undefined;
     const pause = row.pause === null ? undefined : decodePause(String(row.pause));
-    return { record: decodeJob(String(row.record)), pause };
+    return { record: decodeJob(String(row.record), name, this.nowMs), pause };
   }
 
   view(name: string): JobView | undefined {
@@ -56,10 +57,10 @@ export class JobRows {
     const latest = this.#get(statements.latest, name);
     return {
       ...stored,
-      open: open.map(runOf),
-      latest: latest && runOf(latest),
-      requests: this.#all(statements.requests, name).map(({ record }) =>
-        decodeRequest(String(record)),
+      open: open.map(({ id, record }) => decodeOpenRun(String(record), name, String(id))),
+      latest: latest && decodeRun(String(latest.record), name),
+      requests: this.#all(statements.requests, name).map(({ id, record }) =>
+        decodeRequest(String(record), name, String(id)),
       ),
       cancellations: open
         .filter(({ cancellation }) => cancellation !== null)
@@ -80,11 +81,11 @@ export class JobRows {
     const cancellation = run?.cancellation ?? undefined;
     return {
       ...{ ...stored, nowMs: this.nowMs },
-      run: run && decodeRun(String(run.record)),
-      request: request && decodeRequest(String(request.record)),
+      run: run && decodeRun(String(run.record), job),
+      request: request && decodeRequest(String(request.record), job),
       cancellation:
         cancellation === undefined ? undefined : decodeCancellation(String(cancellation)),
-      open: asksOpen ? this.#all(statements.open, job).map(runOf) : [],
+      open: (asksOpen && this.view(job)?.open) || [],
     };
   }
 
@@ -108,7 +109,7 @@ export class JobRows {
 
   runs(job: string, beforeMs: number, limit: number): RunRecord[] {
     return this.#all(statements.runs, job, beforeMs, limit).map(({ record }) =>
-      decodeRun(String(record)),
+      decodeRun(String(record), job),
     );
   }
 
@@ -133,8 +134,4 @@ export class JobRows {
   #mark(sql: string, text: string, ...values: string[]): void {
     this.#transaction.run(sql, text, this.#namespace, ...values);
   }
-}
-
-function runOf({ record }: Readonly<Record<string, unknown>>): RunRecord {
-  return decodeRun(String(record));
 }

@@ -49,7 +49,7 @@ ON CONFLICT (namespace, job) DO UPDATE SET record = excluded.record`,
   pause: `UPDATE job SET pause = ? ${ofJob}`,
   resume: `UPDATE job SET pause = NULL ${ofJob}`,
   run: `SELECT record, is_open, cancellation FROM run ${ofJob} AND id = ?`,
-  open: `SELECT record, cancellation FROM run ${ofJob} AND is_open = 1 ${byTick}`,
+  open: `SELECT id, record, cancellation FROM run ${ofJob} AND is_open = 1 ${byTick}`,
   latest: `SELECT record FROM run ${ofJob} ORDER BY tick_ms DESC, id DESC LIMIT 1`,
   runs: `SELECT record FROM run ${ofJob} AND tick_ms < ? ORDER BY tick_ms DESC, id DESC LIMIT ?`,
   /** An end takes what was wanted of the run with it. */
@@ -60,7 +60,7 @@ ON CONFLICT (namespace, job, id) DO UPDATE SET tick_ms = excluded.tick_ms, state
   cancel: `UPDATE run SET cancellation = ? ${ofJob} AND id = ?`,
   prune: `DELETE FROM run ${ofJob} AND is_open = 0 AND id IN (
   SELECT id FROM run ${ofJob} AND is_open = 0 ORDER BY tick_ms DESC, id DESC LIMIT -1 OFFSET ?)`,
-  requests: `SELECT record FROM run_request ${ofJob} ORDER BY place`,
+  requests: `SELECT id, record FROM run_request ${ofJob} ORDER BY place`,
   request: `SELECT record FROM run_request ${ofJob} AND id = ?`,
   putRequest: 'INSERT INTO run_request (namespace, job, id, record) VALUES (?, ?, ?, ?)',
   dropRequest: `DELETE FROM run_request ${ofJob} AND id = ?`,
