@@ -38,6 +38,8 @@ export interface SimEvents {
   /** The resource has answered a write with a refusal. */
   refused: Omit<Effect, 'value'> & { readonly changedSomething: boolean };
   crashed: { readonly process: string };
+  /** The store, or one of its servers, has lost something that it had confirmed. */
+  forgot: { readonly server: string };
   /** A scenario has got something done: what has to go on once the faults are over. */
   progress: { readonly process: string; readonly what: string };
   /** Something interesting, for the report of what was covered. */

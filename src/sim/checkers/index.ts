@@ -7,6 +7,7 @@ import { lifeChecker } from './life.js';
 import { livenessChecker } from './liveness.js';
 import { ownershipChecker } from './ownership.js';
 import { recordsChecker } from './records.js';
+import { suspendedChecker } from './suspended.js';
 import { termsChecker } from './terms.js';
 import { unknownChecker } from './unknown.js';
 
@@ -21,5 +22,6 @@ export const checkers: readonly (() => Checker)[] = [
   hygieneChecker,
   livenessChecker,
   unknownChecker,
+  suspendedChecker,
   coverageChecker,
 ];

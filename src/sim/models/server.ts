@@ -28,6 +28,7 @@ export class StoreServer {
   readonly #nowMs: () => number;
   readonly #onLowTerm: () => void;
   readonly #host: LedgerHost;
+  readonly #witness: Witness;
   readonly watchers: Watchers;
   #ledger: ModelLedger;
 
@@ -35,6 +36,7 @@ export class StoreServer {
     const { machine, witness, nowMs, isTold = true, onLowTerm = () => {} } = options;
     this.#onLowTerm = onLowTerm;
     this.machine = machine;
+    this.#witness = witness;
     this.#nowMs = nowMs ?? (() => machine.clock.now().uptimeMs);
     this.#host = {
       nowMs: () => this.#nowMs(),
@@ -84,6 +86,7 @@ export class StoreServer {
 
   /** It has this data from now on, for whatever reason; without any, it has forgotten everything. */
   adopt(data?: ModelLedger): void {
+    this.#witness.tell('forgot', { server: this.machine.id });
     this.forgottenTerm = Math.max(this.forgottenTerm, this.#ledger.lastTerm);
     const before = this.#ledger.all;
     this.#ledger = data === undefined ? new ModelLedger(this.#host) : data.copy(this.#host);
@@ -97,6 +100,7 @@ export class StoreServer {
 
   /** What was done in the last so many milliseconds never was. */
   forget(lastMs: number): void {
+    this.#witness.tell('forgot', { server: this.machine.id });
     this.forgottenTerm = Math.max(this.forgottenTerm, this.#ledger.lastTerm);
     this.#ledger.rewind(this.#nowMs() - lastMs);
     this.watchers.rearm();

@@ -1,16 +1,17 @@
-import { Elections } from '../../elections/index.js';
+import { type Election, Elections } from '../../elections/index.js';
 import { StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { sleep } from '../../time/index.js';
 import { claimedStateChecker } from '../checkers/claimed-state.js';
 import type { SimHost } from '../host.js';
+import { type Acts, operate } from './operator.js';
 import type { App, Scenario, ScenarioStage } from './scenario.js';
 
 const name = 'sim/leader';
 
 /**
  * One leader counts in a row of the resource: it installs its term, reads the count, and writes the next number behind the
- * fence, again and again. Now and then it resigns, or hands the name to another process.
+ * fence, again and again. Now and then it resigns, or hands the name to another process, or an operator interferes.
  */
 export const election: Scenario = {
   name: 'election',
@@ -21,7 +22,8 @@ export const election: Scenario = {
   }),
 };
 
-function lead(host: SimHost, { timing, processIds }: ScenarioStage): App {
+function lead(host: SimHost, stage: ScenarioStage): App {
+  const { timing, processIds } = stage;
   const { runtime, random } = host;
   const leases = host.leases(timing);
   const elections = new Elections(leases);
@@ -32,11 +34,13 @@ function lead(host: SimHost, { timing, processIds }: ScenarioStage): App {
     signal: leaving.signal,
   });
   const moves = moveOn();
+  const acts = operate(host, stage, actsOn(one, processIds, host), leaving.signal);
   return {
     close: async () => {
       leaving.abort(new Error('the run is over'));
       await isLed;
       await moves;
+      await acts;
       await elections.close();
       await leases.close();
       await host.coordinator.close();
@@ -53,6 +57,21 @@ function lead(host: SimHost, { timing, processIds }: ScenarioStage): App {
       else await one.resign();
     }
   }
+}
+
+/** What an operator does to the name: the kill switch, its end, and an early end of a term, for somebody or nobody. */
+function actsOn(one: Election, processIds: readonly string[], host: SimHost): Acts {
+  const by = `operator at ${host.id}`;
+  const resume = (reason: string) => one.resume({ by, reason });
+  return {
+    acts: [
+      (reason) => one.suspend({ by, reason }),
+      resume,
+      (reason) => one.revoke({ by, reason }),
+      (reason) => one.revoke({ by, reason, to: processIds[0] ?? host.id }),
+    ],
+    letGoOn: () => resume('it is over'),
+  };
 }
 
 async function count(host: SimHost, lease: Lease, stopping: AbortSignal): Promise<void> {

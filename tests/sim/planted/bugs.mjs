@@ -412,4 +412,57 @@ export const bugs = [
     checkers: ['jobs'],
     withinSeeds: 5,
   },
+  {
+    name: 'a key of unknown outcome begun anew in silence',
+    edits: [
+      {
+        file: 'once/rules/decisions.ts',
+        from: "      if (repeat === undefined || !isAttempt(stored, repeat)) return answer('unknown');\n      const settlements = settledBy(stored, 'repeated', repeat, found.nowMs);",
+        to: '      const { settlements } = stored;',
+      },
+    ],
+    scenario: 'once',
+    checkers: ['once'],
+    withinSeeds: 10,
+  },
+  {
+    name: "an effect's time counted from the reply",
+    edits: [
+      {
+        file: 'once/call.ts',
+        from: 'const times = { runtime: this.#runtime, sentAt, timeoutMs, signal };',
+        to: 'const times = { runtime: this.#runtime, sentAt: this.#runtime.now(), timeoutMs, signal };',
+      },
+    ],
+    scenario: 'once',
+    checkers: ['once'],
+    withinSeeds: 450,
+    firstSeed: 410,
+  },
+  {
+    name: 'suspension that only revokes',
+    edits: [
+      {
+        file: 'coordinators/rules/acts.ts',
+        from: '  ledger.suspensions.set(name, suspension);\n',
+        to: '',
+      },
+    ],
+    scenario: 'election',
+    checkers: ['suspended'],
+    withinSeeds: 10,
+  },
+  {
+    name: 'cancellation not heeded',
+    edits: [
+      {
+        file: 'schedule/leader/led-job.ts',
+        from: 'if (mine !== undefined) this.#attempt?.cancel(mine.by, mine.reason);',
+        to: '',
+      },
+    ],
+    scenario: 'jobs',
+    checkers: ['cancelled'],
+    withinSeeds: 60,
+  },
 ];
