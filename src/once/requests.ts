@@ -1,9 +1,4 @@
-import {
-  type CallOptions,
-  checkTimeout,
-  longestTtlMs,
-  validateHolderId,
-} from '../coordinators/index.js';
+import { type CallOptions, checkTimeout, validateHolderId } from '../coordinators/index.js';
 import { notText } from '../coordinators/names.js';
 import { checkAct, checkWords } from '../coordinators/requests.js';
 import { requireObject, requireWhole } from '../errors/checks.js';
@@ -21,6 +16,7 @@ import {
   mostKeys,
   type OnceAttemptRef,
 } from './records.js';
+import { isAttemptNumber, isMoment, longestEffectMs } from './rules/sound.js';
 
 /*
  * What every store checks before it sends anything, so that all refuse the same. Each answers with a copy: what the caller
@@ -28,9 +24,8 @@ import {
  */
 
 export const longestKeyBytes = 255;
-/** The least and the longest time an effect may take. */
+/** The least time an effect may take. */
 export const shortestEffectMs = 100;
-export const longestEffectMs = longestTtlMs;
 /** A minute to a century: how long what became of a key may be kept. */
 const shortestKeepMs = 60_000;
 const longestKeepMs = 100 * 365 * 24 * 60 * 60 * 1000;
@@ -108,7 +103,7 @@ export function checkUnknownOptions(options: OnceUnknownOptions): OnceUnknownOpt
   checkLimit(limit);
   if (after === undefined) return { limit };
   const { key, deadlineAtMs } = requireObject('after', after);
-  if (Number.isFinite(deadlineAtMs))
+  if (isMoment(deadlineAtMs) && Number.isInteger(deadlineAtMs))
     return { limit, after: { key: validateKey(key), deadlineAtMs } };
   throw new OptionError('after', deadlineAtMs, 'is no record', 'pass the last one of the page');
 }
@@ -147,8 +142,8 @@ export function checkDuration(
 
 function checkAttemptRef(option: string, of: OnceAttemptRef): OnceAttemptRef {
   const { attempt, startedAtMs } = requireObject(option, of);
-  if (Number.isSafeInteger(attempt) && attempt >= 1 && Number.isFinite(startedAtMs))
-    return { attempt, startedAtMs };
+  const isTime = isMoment(startedAtMs) && Number.isInteger(startedAtMs);
+  if (isAttemptNumber(attempt) && isTime) return { attempt, startedAtMs };
   throw new OptionError(option, attempt, 'is no attempt', 'pass the record that was read');
 }
 

@@ -1,4 +1,4 @@
-import { OptionError, redactSecrets } from '../errors/index.js';
+import { OptionError, RecordCorruptError, redactSecrets } from '../errors/index.js';
 import type { OnceDone, OnceSettleRequest } from './contract.js';
 import { ResultNotKeptError } from './errors.js';
 import { longestDetailLength, longestResultBytes, type OnceRecord } from './records.js';
@@ -23,9 +23,15 @@ export function kept(value: unknown): Pick<OnceDone, 'result' | 'detail'> {
 }
 
 /** The value of a result. A key `__proto__` is left out, so that it can be copied and merged without harm. */
-function parsed({ result }: Pick<OnceRecord, 'result'>): unknown {
+function parsed({ key: ofKey, result }: Pick<OnceRecord, 'key' | 'result'>): unknown {
   if (result === undefined) return undefined;
-  return JSON.parse(result, (key, part: unknown) => (key === '__proto__' ? undefined : part));
+  try {
+    return JSON.parse(result, (key, part: unknown) => (key === '__proto__' ? undefined : part));
+  } catch {
+    throw new RecordCorruptError(
+      `the stored result of the idempotency key "${ofKey}" is no JSON: something else has written it. The effect is done, and is not called: restore the result.`,
+    );
+  }
 }
 
 /** What an error says, as one line that can be kept. */

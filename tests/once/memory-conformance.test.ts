@@ -3,6 +3,7 @@ import { FaultLink } from '../../src/drivers/memory/index.js';
 import { registerOnceConformance } from '../../src/once/conformance/index.js';
 import { MemoryKeys, memoryOnce } from '../../src/once/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { setBack } from './set-back.js';
 
 registerOnceConformance(
   {
@@ -31,6 +32,7 @@ registerOnceConformance(
             const { stored, nowMs: expiresAtMs } = state.find(key);
             if (stored !== undefined) state.put(key, { ...stored, expiresAtMs });
           },
+          setBack: async (key, durationMs) => setBack(state, key, durationMs),
         },
         close: async () => {
           await Promise.all([store.close(), other.close()]);

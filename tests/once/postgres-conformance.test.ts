@@ -47,11 +47,20 @@ registerOnceConformance(
       url.port = String(proxy.port);
       const store = postgresOnce(url, { namespace });
       const other = postgresOnce(there, { namespace });
-      return proxiedSubject(store, other, proxy, async (key) => {
-        await user.query(
-          'UPDATE tenure.once_keys SET expires_ms = 1, deadline_ms = 1 WHERE namespace = $1 AND key = $2',
-          [namespace, key],
-        );
+      return proxiedSubject(store, other, proxy, {
+        expire: async (key) => {
+          await user.query(
+            'UPDATE tenure.once_keys SET expires_ms = 1, deadline_ms = 1 WHERE namespace = $1 AND key = $2',
+            [namespace, key],
+          );
+        },
+        setBack: async (key, durationMs) => {
+          await user.query(
+            `UPDATE tenure.once_keys SET started_ms = started_ms + $3, deadline_ms = deadline_ms + $3,
+              expires_ms = expires_ms + $3 WHERE namespace = $1 AND key = $2`,
+            [namespace, key, durationMs],
+          );
+        },
       });
     },
   },

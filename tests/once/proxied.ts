@@ -1,4 +1,4 @@
-import type { OnceSubject } from '../../src/once/conformance/index.js';
+import type { OnceControls, OnceSubject } from '../../src/once/conformance/index.js';
 import type { OnceStore } from '../../src/once/index.js';
 import type { FaultProxy } from '../support/proxy.js';
 
@@ -9,7 +9,7 @@ export function proxiedSubject(
   store: OnceStore,
   other: OnceStore,
   proxy: FaultProxy,
-  expire: (key: string) => Promise<void>,
+  { expire, setBack }: Required<Pick<OnceControls, 'expire' | 'setBack'>>,
 ): OnceSubject {
   return {
     ...{ store, other },
@@ -31,6 +31,7 @@ export function proxiedSubject(
       },
       heal: async () => proxy.heal(),
       expire,
+      setBack,
     },
     close: async () => {
       await Promise.all([store.close(), other.close()]);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { encodeName } from '../../src/coordinators/index.js';
 import { registerOnceConformance } from '../../src/once/conformance/index.js';
 import { redisOnce } from '../../src/once/redis/index.js';
 import { OnceKeys } from '../../src/once/redis/keys.js';
@@ -37,8 +38,17 @@ registerOnceConformance(
       const store = redisOnce(`redis://once:secret@127.0.0.1:${proxy.port}`, { namespace });
       const keys = new OnceKeys(namespace);
       const other = redisOnce(server.url.replace('//', '//once:secret@'), { namespace });
-      return proxiedSubject(store, other, proxy, async (key) => {
-        await user.pexpireat(keys.record(key), 1);
+      return proxiedSubject(store, other, proxy, {
+        expire: async (key) => {
+          await user.pexpireat(keys.record(key), 1);
+        },
+        setBack: async (key, durationMs) => {
+          const record = keys.record(key);
+          for (const field of ['started', 'deadline', 'expires'])
+            await user.hincrby(record, field, durationMs);
+          await user.zincrby(keys.open, durationMs, encodeName(key));
+          await user.pexpireat(record, `${await user.hget(record, 'expires')}`);
+        },
       });
     },
   },

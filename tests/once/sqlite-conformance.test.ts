@@ -35,6 +35,16 @@ registerOnceConformance(
                 key,
               );
             }),
+          setBack: (key, durationMs) =>
+            user.call('setBack', 'write', 5_000, (transaction) => {
+              const later = (field: string) =>
+                `'$.${field}', record ->> '$.${field}' + ${durationMs}`;
+              transaction.run(
+                `UPDATE once_key SET deadline_at_ms = deadline_at_ms + ${durationMs}, expires_at_ms = expires_at_ms + ${durationMs},
+                  record = json_set(record, ${['startedAtMs', 'deadlineAtMs', 'expiresAtMs'].map(later).join(', ')}) WHERE key = ?`,
+                key,
+              );
+            }),
         },
         close: async () => {
           await Promise.all([store.close(), other.close()]);

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { OutcomeUnknownError, TenureError } from '../../src/errors/index.js';
 import { type OnceSubject, onceCases } from '../../src/once/conformance/index.js';
-import type { OnceStore } from '../../src/once/index.js';
+import type { OnceRecord, OnceStore } from '../../src/once/index.js';
 import { MemoryKeys, memoryOnce } from '../../src/once/memory/index.js';
 import type { StoredKey } from '../../src/once/rules/decisions.js';
 import { runConformanceCase } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 import { call } from '../support/call.js';
+import { setBack } from './set-back.js';
 
 /** What a wrong store may use beside the right one that it spoils. */
 interface Surroundings {
@@ -23,6 +24,13 @@ type Spoil = (around: Surroundings) => Partial<OnceStore>;
 function change(state: MemoryKeys, key: string, fields: Partial<StoredKey>): void {
   const { stored } = state.find(key);
   if (stored !== undefined) state.put(key, { ...stored, ...fields });
+}
+
+/** A record as the wall clock would judge it. */
+function ahead(state: MemoryKeys, runtime: VirtualRuntime, record: OnceRecord | undefined) {
+  const { stored } = state.find(record?.key ?? '');
+  if (record === undefined || stored === undefined) return record;
+  return { ...record, remainingMs: stored.deadlineAtMs - runtime.now().wallMs };
 }
 
 /** Stores that break one promise each, and the case that has to reject them. */
@@ -142,6 +150,23 @@ const wrongs: Readonly<Record<string, readonly [caseId: string, spoil: Spoil]>> 
     'operators/unknown',
     ({ right }) => ({ unknown: ({ limit }, own) => right.unknown({ limit }, own) }),
   ],
+  'believes a start that lies ahead': [
+    'operators/clock-set-back',
+    ({ right, state, runtime }) => ({
+      read: async (key, own) => ahead(state, runtime, await right.read(key, own)),
+    }),
+  ],
+  'takes for unknown what may still run once the clock was set back': [
+    'operators/clock-set-back',
+    ({ right, state, runtime }) => ({
+      begin: async (request, own) => {
+        const { stored } = state.find(request.key);
+        if (stored && stored.startedAtMs > runtime.now().wallMs)
+          change(state, request.key, { state: 'unknown' });
+        return right.begin(request, own);
+      },
+    }),
+  ],
   'forgets too early': [
     'operators/forget',
     ({ state }) => ({
@@ -203,6 +228,7 @@ async function subject(spoil: Spoil): Promise<OnceSubject> {
       cut: async () => link.cut(),
       heal: async () => link.heal(),
       expire: async (key) => change(state, key, { expiresAtMs: state.find(key).nowMs }),
+      setBack: async (key, durationMs) => setBack(state, key, durationMs),
     },
     close: async () => {},
   };

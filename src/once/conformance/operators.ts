@@ -12,6 +12,7 @@ import {
   failed,
   freshNonce,
   key,
+  longMs,
   notApplied,
   read,
   refused,
@@ -189,6 +190,44 @@ export const operatorCases: readonly OnceCase[] = [
       await begun(store, { repeat: { attempt, startedAtMs, ...act } });
       await store.end(ending(late.nonce, done, 'late'), call);
       assert.deepEqual(await store.unknown({ limit: 10 }, call), []);
+    },
+  },
+  {
+    id: 'operators/clock-set-back',
+    title:
+      'after the clock was set back an attempt is under way for its own time at most, from when somebody asks for it',
+    needs: ['setBack'],
+    run: async ({ store, other, controls, pass }) => {
+      await begun(store, { keepUnknownMs: dayMs });
+      await controls.setBack?.(key, 10 * dayMs);
+      assert.ok((await read(other)).remainingMs <= longMs, 'no longer than it may take');
+      // It may still run: nobody decides about it before its time is over.
+      const { outcome, record } = await other.begin(beginning(), call);
+      assert.equal(outcome, 'under-way');
+      assert.ok(record.remainingMs <= longMs, `${record.remainingMs} ms`);
+      assert.equal((await other.settle(settling(), call)).outcome, 'refused');
+      assert.deepEqual(await other.unknown({ limit: 10 }, call), []);
+      const ways: Readonly<Record<string, (ofKey: string) => Promise<unknown>>> = {
+        begin: (ofKey) => other.begin(beginning({ key: ofKey }), call),
+        settle: (ofKey) =>
+          other.settle(settling({ key: ofKey, of: { attempt: 7, startedAtMs: 0 } }), call),
+        unknown: () => other.unknown({ limit: 10 }, call),
+      };
+      const keys = Object.keys(ways);
+      for (const ofKey of keys) {
+        await begun(store, { key: ofKey, timeoutMs: shortMs, keepUnknownMs: dayMs });
+        await controls.setBack?.(ofKey, longMs);
+        await ways[ofKey]?.(ofKey);
+      }
+      await pass(shortMs + 1);
+      const listed = await store.unknown({ limit: 10 }, call);
+      assert.deepEqual(listed.map((one) => one.key).sort(), keys);
+      for (const { key: ofKey, deadlineAtMs, expiresAtMs = 0 } of listed) {
+        assert.equal(expiresAtMs - deadlineAtMs, dayMs);
+        assert.equal((await other.begin(beginning({ key: ofKey }), call)).outcome, 'unknown');
+        const settled = await other.settle(settling({ key: ofKey, end: free }), call);
+        assert.equal(settled.outcome, 'settled');
+      }
     },
   },
   {

@@ -28,6 +28,8 @@ export interface OnceControls {
   heal(): Promise<void>;
   /** The time comes at which a key is to be forgotten. */
   expire(key: string): Promise<void>;
+  /** Unix times of this key come to lie so much later, as if the clock of the store had been set back since. */
+  setBack(key: string, durationMs: number): Promise<void>;
 }
 
 export type OnceControlName = keyof OnceControls;

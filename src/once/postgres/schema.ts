@@ -2,6 +2,7 @@ import { lateState, unixMs } from '../../coordinators/postgres/schema/shared.js'
 import { operation, sqlFunction } from '../../coordinators/postgres/schema/sql-function.js';
 import { settlementCount } from '../records.js';
 import { overdueDetail } from '../rules/decisions.js';
+import { highestAttempt, latestMs, longestEffectMs } from '../rules/sound.js';
 
 /*
  * The table of keys and the functions on it, in the schema of the leases, whose `is_late` and `settle` they call. All times
@@ -54,8 +55,36 @@ const late = (schema: string) =>
 const answer = (schema: string, outcome: string, row = 'r') =>
   `RETURN json_build_object('now', v_at, 'outcome', ${outcome}, 'record', ${schema}.once_seen(${row}, v_at));`;
 
+const corrupt = (schema: string) =>
+  `IF NOT ${schema}.once_sound(r) THEN RETURN json_build_object('now', v_at, 'outcome', 'corrupt'); END IF;`;
+/**
+ * The assignments that let an attempt of row `o` count from now on: the clock was set back since it began, so nobody can
+ * tell how much of its time is over.
+ */
+const counted = `started_ms = v_at, deadline_ms = greatest(0, o.deadline_ms - (o.started_ms - v_at)),
+    expires_ms = CASE WHEN o.expires_ms IS NOT NULL THEN greatest(0, o.expires_ms - (o.started_ms - v_at)) END`;
+const recount = (schema: string) =>
+  `UPDATE ${schema}.once_keys AS o SET ${counted} WHERE o.namespace = space AND o.key = r.key RETURNING * INTO r;`;
+
 function shared(schema: string): string {
+  const isMoment = (column: string) => `r.${column} BETWEEN 0 AND ${latestMs}`;
+  const isMomentIfAny = (column: string) => `(r.${column} IS NULL OR ${isMoment(column)})`;
   return [
+    /*
+     * In: a row (null: none). Out: whether it can be true; null if there is none.
+     */
+    sqlFunction(`${schema}.once_sound(r ${schema}.once_keys)`, 'boolean', {
+      volatility: 'STABLE',
+      body: `SELECT CASE WHEN r.key IS NULL THEN NULL
+    WHEN r.attempt BETWEEN 1 AND ${highestAttempt} AND ${isMoment('started_ms')} AND ${isMoment('deadline_ms')}
+      AND ${isMomentIfAny('ended_ms')} AND ${isMomentIfAny('expires_ms')} AND jsonb_typeof(r.settlements) = 'array'
+    THEN r.deadline_ms - r.started_ms <= ${longestEffectMs} AND (r.settlements = '[]' OR NOT EXISTS (
+      SELECT FROM jsonb_array_elements(r.settlements) AS l(line) WHERE NOT coalesce(jsonb_typeof(line) = 'object'
+        AND line->'attempt' BETWEEN '1' AND '${highestAttempt}' AND line->>'outcome' IN ('done', 'not-applied', 'repeated')
+        AND line->'atMs' BETWEEN '0' AND '${latestMs}'
+        AND jsonb_typeof(line->'by') = 'string' AND jsonb_typeof(line->'reason') = 'string', false)))
+    ELSE false END`,
+    }),
     /*
      * In: a row (null: none), the time. Out: what it means then; null if that is nothing.
      */
@@ -74,7 +103,7 @@ function shared(schema: string): string {
       volatility: 'STABLE',
       body: `SELECT CASE WHEN s.state IS NOT NULL THEN json_build_object('key', r.key, 'state', s.state, 'attempt', r.attempt,
     'startedBy', r.started_by, 'startedAtMs', r.started_ms, 'deadlineAtMs', r.deadline_ms,
-    'remainingMs', CASE WHEN s.state = 'started' THEN r.deadline_ms - at ELSE 0 END,
+    'remainingMs', CASE WHEN s.state = 'started' THEN least(r.deadline_ms - at, greatest(0, r.deadline_ms - r.started_ms)) ELSE 0 END,
     'endedAtMs', CASE WHEN s.state = r.state THEN r.ended_ms ELSE r.deadline_ms END,
     'expiresAtMs', r.expires_ms, 'result', r.result,
     'detail', CASE WHEN s.state = r.state THEN r.detail ELSE '${overdueDetail}' END, 'settlements', r.settlements) END
@@ -104,7 +133,7 @@ function shared(schema: string): string {
  * start of the one that may be repeated (null: none), who says so and why.
  * Out: `begun`, `done`, `under-way`, `unknown` or `spent`, and the row as it stands.
  * Keeps true: of many who begin, one does. What is done is never begun again, and what is unknown only by its number.
- * Keeps true: who is not to begin is told without any lock or write.
+ * Keeps true: who is not to begin is told without any lock or write; but once, after the clock was set back.
  */
 function begin(schema: string): string {
   return operation(
@@ -134,6 +163,16 @@ BEGIN
       IF ${schema}.is_late(not_after) THEN RAISE EXCEPTION 'tenure: too late' USING ERRCODE = '${lateState}'; END IF;
       IF r.key IS NOT NULL THEN ${answer(schema, "'begun'")} END IF;
       CONTINUE;
+    END IF;
+    ${corrupt(schema)}
+    IF r.state = 'started' AND r.started_ms > v_at THEN
+      IF v_is_locked THEN
+        ${recount(schema)}
+      ELSE
+        PERFORM ${schema}.settle(not_after);
+        v_is_locked := true;
+        CONTINUE;
+      END IF;
     END IF;
     v_state := ${schema}.once_state(r, v_at);
     IF v_state IS NOT NULL AND r.owner = nonce THEN
@@ -167,6 +206,8 @@ const lock = (schema: string) => `${late(schema)}
   SELECT * INTO r FROM ${schema}.once_keys AS o WHERE o.namespace = space AND o.key = asked FOR UPDATE;
   v_at := ${now};
   ${late(schema)}
+  ${corrupt(schema)}
+  IF r.state = 'started' AND r.started_ms > v_at THEN ${recount(schema)} END IF;
   v_state := ${schema}.once_state(r, v_at);`;
 
 /**
@@ -239,19 +280,32 @@ function reads(schema: string): string {
 BEGIN
   SELECT * INTO r FROM ${schema}.once_keys AS o WHERE o.namespace = space AND o.key = asked;
   v_at := ${now};
+  ${corrupt(schema)}
   ${answer(schema, "'read'")}
 END`,
     ),
-    /* In: how many at most; after which deadline and key (null: from the first). Out: rows of unknown outcome by these. */
+    /*
+     * In: how many at most; after which deadline and key (null: from the first). Out: rows of unknown outcome by these;
+     * those that cannot be true are passed over. Attempts that the clock was set back from count anew.
+     */
     operation(
       `${schema}.once_unknown(space text, page integer, after_deadline bigint, after_key text)`,
       'json',
       `DECLARE
+  r ${schema}.once_keys;
   v_at bigint := ${now};
 BEGIN
+  FOR r IN SELECT * FROM ${schema}.once_keys AS e WHERE e.namespace = space AND e.state = 'started' AND e.deadline_ms > v_at
+    AND e.started_ms > v_at AND ${schema}.once_sound(e) FOR UPDATE SKIP LOCKED
+  LOOP
+    -- Read once the row is locked: one that has begun since the first look did so by a clock that goes right.
+    v_at := ${now};
+    IF r.started_ms > v_at THEN ${recount(schema)} END IF;
+  END LOOP;
+  v_at := ${now};
   RETURN json_build_object('now', v_at, 'records', (SELECT coalesce(json_agg(${schema}.once_seen(q, v_at) ORDER BY q.deadline_ms, q.key), '[]')
     FROM (SELECT o.* FROM ${schema}.once_keys AS o
-      WHERE o.namespace = space AND o.state IN ('started', 'unknown') AND ${schema}.once_state(o, v_at) = 'unknown'
+      WHERE o.namespace = space AND o.state IN ('started', 'unknown') AND ${schema}.once_state(o, v_at) = 'unknown' AND ${schema}.once_sound(o)
       AND (after_deadline IS NULL OR (o.deadline_ms, o.key) > (after_deadline, after_key))
       ORDER BY o.deadline_ms, o.key LIMIT page) AS q));
 END`,
@@ -270,7 +324,7 @@ BEGIN
   -- An array, since a subquery may be run more than once, and would find others each time.
   DELETE FROM ${schema}.once_keys AS o WHERE o.namespace = space AND o.key = ANY (ARRAY(
     SELECT e.key FROM ${schema}.once_keys AS e WHERE e.namespace = space AND e.expires_ms <= v_at
-    AND ${schema}.once_state(e, v_at) IS NULL
+    AND ${schema}.once_state(e, v_at) IS NULL AND ${schema}.once_sound(e)
     ORDER BY e.expires_ms LIMIT page FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN json_build_object('now', v_at, 'count', v_count);

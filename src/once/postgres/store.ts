@@ -40,6 +40,7 @@ import {
   checkUnknownOptions,
   validateKey,
 } from '../requests.js';
+import { corruptKey, parseRecord, type ShownRecord } from '../rules/texts.js';
 import { onceServerCheck } from './check.js';
 import { migrateOnce } from './migration.js';
 
@@ -97,11 +98,8 @@ export function postgresOnce(
 
 interface RecordAnswer extends Answer {
   readonly outcome: string;
-  readonly record: Nullable<OnceRecord> | null;
+  readonly record: ShownRecord | null;
 }
-
-/** As JSON has it: what is absent is null. */
-type Nullable<Value> = { readonly [Key in keyof Value]: Value[Key] | null };
 
 class OnceInPostgres implements PostgresOnce {
   readonly promises: OncePromises = {
@@ -160,19 +158,20 @@ class OnceInPostgres implements PostgresOnce {
   async begin(request: OnceBeginRequest, call: CallOptions): Promise<OnceBeginResult> {
     const { key, nonce, startedBy, timeoutMs, keepUnknownMs, repeat } = checkBegin(request);
     const { outcome, record } = await this.#write('once_begin', call, [
-      ...[key, nonce, startedBy, timeoutMs, keepUnknownMs],
+      key,
+      ...[nonce, startedBy, timeoutMs, keepUnknownMs],
       ...[repeat?.attempt, repeat?.startedAtMs, repeat?.by, repeat?.reason],
     ]);
-    return { outcome, record: present(record) } as OnceBeginResult;
+    return { outcome, record } as OnceBeginResult;
   }
 
   async end(request: OnceEndRequest, call: CallOptions): Promise<OnceEndResult> {
     const { key, nonce, end } = checkEnd(request);
     const state = end.kind === 'not-applied' ? 'free' : end.kind;
     const result = end.kind === 'done' ? end.result : undefined;
-    const values = [key, nonce, state, end.keepMs, result, end.detail];
-    const { outcome, record } = await this.#write('once_end', call, values);
-    return { outcome, record: present(record) } as OnceEndResult;
+    const values = [state, end.keepMs, result, end.detail];
+    const { outcome, record } = await this.#write('once_end', call, [key, nonce, ...values]);
+    return { outcome, record } as OnceEndResult;
   }
 
   async settle(request: OnceSettleRequest, call: CallOptions): Promise<OnceSettleResult> {
@@ -182,16 +181,17 @@ class OnceInPostgres implements PostgresOnce {
         ? ['done', end.keepMs, end.result, undefined]
         : ['free', end.keepMs, undefined, reason];
     const { outcome, record } = await this.#write('once_settle', call, [
-      ...[key, nonce, of?.attempt, of?.startedAtMs, ...ends],
+      key,
+      ...[nonce, of?.attempt, of?.startedAtMs, ...ends],
       ...[by, reason, end.kind],
     ]);
-    return { outcome, record: present(record) } as OnceSettleResult;
+    return { outcome, record } as OnceSettleResult;
   }
 
   async read(key: string, call: CallOptions): Promise<OnceRecord | undefined> {
     const values = [validateKey(key)];
-    const { record } = await this.#run<RecordAnswer>('once_read', call, values, true);
-    return present(record);
+    return (await this.#recordOf(key, this.#run<RecordAnswer>('once_read', call, values, true)))
+      .record;
   }
 
   async unknown(options: OnceUnknownOptions, call: CallOptions): Promise<OnceRecord[]> {
@@ -200,7 +200,9 @@ class OnceInPostgres implements PostgresOnce {
     const { records } = await this.#run<Answer & { records: RecordAnswer['record'][] }>(
       ...['once_unknown' as const, call, values, true as const],
     );
-    return records.map(present).filter((record) => record !== undefined);
+    return records
+      .map((record) => parseRecord(record, String(record?.key)))
+      .filter((record) => record !== undefined);
   }
 
   async forget(limit: number, call: CallOptions): Promise<number> {
@@ -214,8 +216,15 @@ class OnceInPostgres implements PostgresOnce {
     return this.#closing;
   }
 
-  #write(name: string, call: CallOptions, values: readonly unknown[]): Promise<RecordAnswer> {
-    return this.#run(name, call, values);
+  /** @param values the key is the first. */
+  #write(name: string, call: CallOptions, values: readonly [key: string, ...unknown[]]) {
+    return this.#recordOf(values[0], this.#run<RecordAnswer>(name, call, values));
+  }
+
+  async #recordOf(key: string, answered: Promise<RecordAnswer>) {
+    const { outcome, record } = await answered;
+    if (outcome === 'corrupt') throw corruptKey(key);
+    return { outcome, record: parseRecord(record, key) };
   }
 
   /** Calls a function with the namespace; if it changes something, the time after which it must not; and the values. */
@@ -240,12 +249,6 @@ class OnceInPostgres implements PostgresOnce {
   #throwIfClosed(): void {
     if (this.#closing !== undefined) throw new ClosedError('this store of keys');
   }
-}
-
-function present(record: RecordAnswer['record']): OnceRecord | undefined {
-  if (record === null) return undefined;
-  const fields = Object.entries(record).filter(([, value]) => value !== null);
-  return Object.fromEntries(fields) as unknown as OnceRecord;
 }
 
 function requirePool(pool: PostgresPool): PostgresPool {

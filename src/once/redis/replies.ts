@@ -32,14 +32,17 @@ export function parseRecord(
   const endedAtMs = isOverdue ? deadlineAtMs : found.has('ended') ? number('ended') : undefined;
   const detail = isOverdue ? overdueDetail : found.get('detail');
   const result = found.get('result');
+  const startedAtMs = number('started');
+  // More than its own time only a clock that was set back can have left it.
+  const leftMs = Math.min(deadlineAtMs - nowMs, deadlineAtMs - startedAtMs);
   return {
     key: text('key'),
     state: isOverdue ? 'unknown' : (state as OnceState),
     attempt: number('attempt'),
     startedBy: text('by'),
-    startedAtMs: number('started'),
+    startedAtMs,
     deadlineAtMs,
-    remainingMs: state === 'started' ? Math.max(0, deadlineAtMs - nowMs) : 0,
+    remainingMs: state === 'started' ? Math.max(0, leftMs) : 0,
     ...(endedAtMs !== undefined && { endedAtMs }),
     ...(found.has('expires') && { expiresAtMs: number('expires') }),
     ...(result !== undefined && { result }),

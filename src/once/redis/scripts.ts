@@ -1,5 +1,6 @@
 import { defineScript, foreign } from '../../drivers/redis/index.js';
 import { settlementCount } from '../records.js';
+import { highestAttempt, latestMs, longestEffectMs } from '../rules/sound.js';
 
 /*
  * A key is a hash, with a TTL if it is to be forgotten:
@@ -23,18 +24,52 @@ import { settlementCount } from '../records.js';
  */
 
 /**
- * Lua: `find(key)`, the fields of a key as a table (empty: there is none), or `nil` if something else stands there.
- * `standing(r)`, its state at this moment. `answer(verdict, key)`, what a script returns.
+ * Lua: `find(key)`, the fields of a key as a table (empty: there is none), or `nil` if something else stands there, or what
+ * cannot be true. `countAnew(key, open, member, r)`: if the clock was set back since an attempt began, nobody can tell how much
+ * of its time is over; it counts from now on. `standing(r)`, its state at this moment. `answer(verdict, key)`, what a script returns.
  */
 const shared = `
 ${foreign}
+local attempted = _G.pcall
+local function isWhole(text, lowest, highest)
+  return text and #text <= 16 and string.find(text, '^%d+$') and tonumber(text) >= lowest and tonumber(text) <= highest
+end
+local function isMoment(text) return isWhole(text, 0, ${latestMs}) end
+local states = { started = true, done = true, unknown = true, free = true }
+local outcomes = { done = true, ['not-applied'] = true, repeated = true }
+local function isSound(r)
+  if r.version ~= '1' or not (states[r.state or ''] and r.key and r.owner and r.by and r.settlements) then return false end
+  if not (isWhole(r.attempt, 1, ${highestAttempt}) and isMoment(r.started) and isMoment(r.deadline)) then return false end
+  if r.ended and not isMoment(r.ended) or r.expires and not isMoment(r.expires) then return false end
+  if r.deadline - r.started > ${longestEffectMs} then return false end
+  if r.settlements == '' then return true end
+  for line in string.gmatch(r.settlements .. '\\n', '([^\\n]*)\\n') do
+    local attempt, outcome, at, words = string.match(line, '^(%d+)|([%a-]+)|(%d+)|(.+)$')
+    if not (isWhole(attempt, 1, ${highestAttempt}) and outcomes[outcome] and isMoment(at)) then return false end
+    local isRead, pair = attempted(cjson.decode, words)
+    if not isRead or type(pair) ~= 'table' or #pair ~= 2 or type(pair[1]) ~= 'string' or type(pair[2]) ~= 'string' then return false end
+  end
+  return true
+end
 local function find(key)
   local fields = pcall('HGETALL', key)
   if isForeign(fields) then return nil end
   local r = {}
   for i = 1, #fields, 2 do r[fields[i]] = fields[i + 1] end
-  if #fields > 0 and (r.version ~= '1' or not tonumber(r.attempt) or not tonumber(r.deadline)) then return nil end
+  if #fields > 0 and not isSound(r) then return nil end
   return r
+end
+local function countAnew(key, open, member, r)
+  local ahead = r.state == 'started' and r.started - now or 0
+  if ahead <= 0 then return end
+  for _, field in ipairs({ 'started', 'deadline', 'expires' }) do
+    if r[field] then
+      r[field] = number(math.max(0, r[field] - ahead))
+      call('HSET', key, field, r[field])
+    end
+  end
+  call('ZADD', open, r.deadline, member)
+  if r.expires then call('PEXPIREAT', key, r.expires) end
 end
 local function standing(r)
   if r.state == 'started' and now >= tonumber(r.deadline) then return 'unknown' end
@@ -89,6 +124,7 @@ local r = find(KEYS[1])
 if not r then return { 'corrupt' } end
 local settlements, attempt = r.settlements, 0
 if r.version then
+  countAnew(KEYS[1], KEYS[2], ARGV[2], r)
   if r.owner == ARGV[4] then
     if r.state == 'started' then return again('begun', KEYS[1], r.state) end
     return answer('spent', KEYS[1])
@@ -99,7 +135,7 @@ if r.version then
   if state == 'unknown' then
     if r.attempt ~= ARGV[8] or r.started ~= ARGV[9] then return answer('unknown', KEYS[1]) end
     settlements = settled(r, 'repeated', ARGV[10])
-  elseif state ~= 'free' then return { 'corrupt' } end
+  end
   attempt = tonumber(r.attempt)
 end
 local deadline = now + tonumber(ARGV[6])
@@ -148,6 +184,7 @@ ${conclude}
 local r = find(KEYS[1])
 if not r then return { 'corrupt' } end
 if not r.version then return answer('refused', KEYS[1]) end
+countAnew(KEYS[1], KEYS[2], ARGV[2], r)
 if r.owner == ARGV[3] then return again('settled', KEYS[1], r.state) end
 local isMeant = ARGV[4] == '' or (r.attempt == ARGV[4] and r.started == ARGV[5])
 if standing(r) ~= 'unknown' or not isMeant then return answer('refused', KEYS[1]) end
@@ -170,7 +207,7 @@ return answer('read', KEYS[1])
 );
 
 /**
- * Lists keys of unknown outcome by their deadlines.
+ * Lists keys of unknown outcome by their deadlines; passes over what cannot be read.
  *
  * - KEYS: the open ones. ARGV: what keys begin with; how many at most; after which deadline and encoded key, or nothing.
  * - Returns the time, then the hash of each. What the index names, and is not there any more, is taken out of it.
@@ -198,8 +235,10 @@ while #found < tonumber(ARGV[3]) do
     if #found < tonumber(ARGV[3]) and not isBefore then
       local r = find(ARGV[2] .. member)
       if r and r.version and (r.state == 'started' or r.state == 'unknown') then
+        countAnew(ARGV[2] .. member, KEYS[1], member, r)
         if standing(r) == 'unknown' then found[#found + 1] = call('HGETALL', ARGV[2] .. member) end
-        offset = offset + 1
+        -- One that counts anew may have left the range that is read.
+        if tonumber(r.deadline) >= from then offset = offset + 1 end
       elseif r then call('ZREM', KEYS[1], member)
       else offset = offset + 1 end
     else offset = offset + 1 end

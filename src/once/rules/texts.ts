@@ -1,6 +1,7 @@
 import { RecordCorruptError } from '../../errors/index.js';
-import type { OnceSettlement, OnceState } from '../records.js';
+import type { OnceRecord, OnceSettlement, OnceState } from '../records.js';
 import type { StoredKey } from './decisions.js';
+import { isAttemptNumber, isMoment, isWithinReach } from './sound.js';
 
 /*
  * How a store that keeps texts keeps a key: as JSON. What is read back is checked, since anybody may have written it.
@@ -14,18 +15,33 @@ const outcomes: readonly unknown[] = ['done', 'not-applied', 'repeated'];
 /** @throws {RecordCorruptError} */
 export function decodeKey(text: string, key: string): StoredKey {
   const found = new Fields(text, key);
+  return { ...decodeShown(found, key), owner: found.text('owner') };
+}
+
+/** A record as a database shows it: what is absent is null. */
+export type ShownRecord = { readonly [Name in keyof OnceRecord]: OnceRecord[Name] | null };
+
+/** @throws {RecordCorruptError} */
+export function parseRecord(shown: ShownRecord | null, key: string): OnceRecord | undefined {
+  if (shown === null) return undefined;
+  const found = new Fields(shown, key);
+  const record = { ...decodeShown(found, key), key: found.text('key') };
+  return { ...record, remainingMs: found.moment('remainingMs') };
+}
+
+function decodeShown(found: Fields, key: string): Omit<StoredKey, 'owner'> {
   const state = found.one('state', states) as OnceState;
-  const endedAtMs = found.optional('endedAtMs', 'number');
-  const expiresAtMs = found.optional('expiresAtMs', 'number');
-  const result = found.optional('result', 'string');
-  const detail = found.optional('detail', 'string');
+  const startedAtMs = found.moment('startedAtMs');
+  const deadlineAtMs = found.moment('deadlineAtMs');
+  if (!isWithinReach(startedAtMs, deadlineAtMs)) throw corruptKey(key);
+  const endedAtMs = found.optional('endedAtMs', isMoment);
+  const expiresAtMs = found.optional('expiresAtMs', isMoment);
+  const result = found.optional('result', isText);
+  const detail = found.optional('detail', isText);
   return {
-    state,
-    attempt: found.number('attempt'),
-    owner: found.text('owner'),
+    ...{ state, startedAtMs, deadlineAtMs },
+    attempt: found.attempt('attempt'),
     startedBy: found.text('startedBy'),
-    startedAtMs: found.number('startedAtMs'),
-    deadlineAtMs: found.number('deadlineAtMs'),
     ...(endedAtMs !== undefined && { endedAtMs }),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
     ...(result !== undefined && { result }),
@@ -37,13 +53,15 @@ export function decodeKey(text: string, key: string): StoredKey {
 function decodeSettlement(line: unknown, key: string): OnceSettlement {
   const found = new Fields(line, key);
   return {
-    attempt: found.number('attempt'),
+    attempt: found.attempt('attempt'),
     outcome: found.one('outcome', outcomes) as OnceSettlement['outcome'],
     by: found.text('by'),
     reason: found.text('reason'),
-    atMs: found.number('atMs'),
+    atMs: found.moment('atMs'),
   };
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** What stands in a JSON object, by name and kind. */
 class Fields {
@@ -58,11 +76,15 @@ class Fields {
   }
 
   text(name: string): string {
-    return this.#must(this.optional(name, 'string'));
+    return this.#must(this.optional(name, isText));
   }
 
-  number(name: string): number {
-    return this.#must(this.optional(name, 'number'));
+  moment(name: string): number {
+    return this.#must(this.optional(name, isMoment));
+  }
+
+  attempt(name: string): number {
+    return this.#must(this.optional(name, isAttemptNumber));
   }
 
   one(name: string, allowed: readonly unknown[]): unknown {
@@ -77,14 +99,11 @@ class Fields {
     return value;
   }
 
-  optional(name: string, kind: 'string'): string | undefined;
-  optional(name: string, kind: 'number'): number | undefined;
-  optional(name: string, kind: string): unknown {
-    const value = this.#get(name);
-    if (value === undefined) return undefined;
-    const isRight = kind === 'number' ? Number.isFinite(value) : typeof value === kind;
-    if (!isRight) throw this.#corrupt();
-    return value;
+  /** Null is absent, too. */
+  optional<Value>(name: string, is: (value: unknown) => value is Value): Value | undefined {
+    const value = this.#get(name) ?? undefined;
+    if (value === undefined || is(value)) return value;
+    throw this.#corrupt();
   }
 
   #get(name: string): unknown {
@@ -105,8 +124,12 @@ class Fields {
   }
 
   #corrupt(): RecordCorruptError {
-    return new RecordCorruptError(
-      `what is stored of the idempotency key "${this.#key}" cannot be read: something else has written it. It was left as it is, and its effect is not called: restore it, or remove it if the effect has surely not taken place.`,
-    );
+    return corruptKey(this.#key);
   }
+}
+
+export function corruptKey(key: string): RecordCorruptError {
+  return new RecordCorruptError(
+    `what is stored of the idempotency key "${key}" cannot be read: something else has written it. It was left as it is, and its effect is not called: restore it, or remove it if the effect has surely not taken place.`,
+  );
 }

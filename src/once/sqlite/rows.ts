@@ -1,8 +1,9 @@
 import type { SqliteClock, SqliteRow, SqliteTransaction } from '../../drivers/sqlite/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
 import type { OnceUnknownOptions } from '../contract.js';
 import type { OnceRecord } from '../records.js';
 import { type Found, recordOf, type StoredKey } from '../rules/decisions.js';
-import { decodeKey, encodeKey } from '../rules/texts.js';
+import { corruptKey, decodeKey, encodeKey } from '../rules/texts.js';
 import { isThere, statements, tables } from './statements.js';
 
 /** The deadline of an attempt, as long as the machine is not started anew. */
@@ -29,7 +30,12 @@ export class OnceRows {
   }
 
   find(key: string): Found {
-    return this.#found(key, this.#row(key));
+    const found = this.#found(key, this.#row(key));
+    const ownMs = ownTimeMs(found.stored);
+    if (this.#transaction.mode === 'read' || found.remainingMs <= ownMs) return found;
+    // A wall clock, where there is no other, was set back: the attempt has its own time from now on.
+    if (found.stored !== undefined) this.put(key, found.stored, ownMs);
+    return { ...found, remainingMs: ownMs };
   }
 
   record(key: string): OnceRecord | undefined {
@@ -54,10 +60,10 @@ export class OnceRows {
       const rows = this.#all(statements.open, deadlineAtMs, key, limit);
       for (const row of rows) {
         key = String(row.key);
-        const one = this.#found(key, row);
-        deadlineAtMs = one.stored?.deadlineAtMs ?? deadlineAtMs;
-        const record = recordOf(key, one);
-        if (record?.state === 'unknown' && found.length < limit) found.push(record);
+        deadlineAtMs = Number(row.deadline_at_ms);
+        const record = this.#shown(key, row);
+        if (record === 'corrupt' || record?.state !== 'unknown') continue;
+        if (found.length < limit) found.push(record);
       }
       if (rows.length < limit) break;
     }
@@ -66,13 +72,20 @@ export class OnceRows {
 
   forget(limit: number): number {
     const rows = this.#all(statements.expired, this.#nowMs, limit);
-    const over = rows.filter((row) => {
-      const key = String(row.key);
-      return recordOf(key, this.#found(key, row)) === undefined;
-    });
+    const over = rows.filter((row) => this.#shown(String(row.key), row) === undefined);
     for (const { key } of over)
       this.#transaction.run(statements.drop, this.#namespace, String(key));
     return over.length;
+  }
+
+  /** For lists: what cannot be read is passed over, and neither of unknown outcome nor over. */
+  #shown(key: string, row: SqliteRow): OnceRecord | 'corrupt' | undefined {
+    try {
+      return recordOf(key, this.#found(key, row));
+    } catch (error) {
+      if (error instanceof RecordCorruptError) return 'corrupt';
+      throw error;
+    }
   }
 
   #deadline(key: string, timeoutMs: number | undefined): Deadline {
@@ -95,10 +108,19 @@ export class OnceRows {
     if (row === undefined) return { stored: undefined, remainingMs: 0, nowMs };
     const isOfThisBoot = row.boot === this.#clock.bootId;
     const remainingMs = isOfThisBoot ? Number(row.deadline_ms) - this.#transaction.nowMs : 0;
-    return { stored: decodeKey(String(row.record), key), remainingMs, nowMs };
+    const stored = decodeKey(String(row.record), key);
+    if (Number.isNaN(remainingMs)) throw corruptKey(key);
+    const isLong = this.#transaction.mode === 'read' && remainingMs > ownTimeMs(stored);
+    return { stored, remainingMs: isLong ? ownTimeMs(stored) : remainingMs, nowMs };
   }
 
   get #nowMs(): number {
     return Math.floor(this.#transaction.wallMs);
   }
+}
+
+/** What its caller gave an attempt. */
+function ownTimeMs(stored: StoredKey | undefined): number {
+  if (stored === undefined) return 0;
+  return Math.max(0, stored.deadlineAtMs - stored.startedAtMs);
 }

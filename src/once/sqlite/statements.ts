@@ -30,7 +30,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (namespace, key) DO UPDATE SET is_open = excluded.is_open, boot = excluded.boot, deadline_ms = excluded.deadline_ms,
   deadline_at_ms = excluded.deadline_at_ms, expires_at_ms = excluded.expires_at_ms, record = excluded.record`,
   /** Those that are started or unknown; the caller tells which of them are under way. */
-  open: `SELECT key, boot, deadline_ms, record FROM once_key
+  open: `SELECT key, boot, deadline_ms, deadline_at_ms, record FROM once_key
 WHERE namespace = ? AND is_open = 1 AND (deadline_at_ms, key) > (?, ?) ORDER BY deadline_at_ms, key LIMIT ?`,
   expired: `SELECT key, boot, deadline_ms, record FROM once_key
 WHERE namespace = ? AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
