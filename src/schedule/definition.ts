@@ -30,7 +30,7 @@ export interface JobOptions {
   readonly catchUpMs?: number;
   /**
    * One attempt may take this long; then its `signal` aborts with a {@link RunTimeoutError}, and it counts as failed once
-   * it has stopped. 1 to a year; default: no limit.
+   * it has stopped, be that without an error. 1 to a year; default: no limit.
    */
   readonly timeoutMs?: number;
   /** What follows a failed attempt. Default: nothing; the run has failed. */

@@ -16,7 +16,7 @@ export interface RunContext {
   readonly lease: Lease;
   /**
    * Aborts when the work has to stop: its lease has ended, somebody cancelled the run, or it took longer than `timeoutMs`.
-   * The reason says which.
+   * The reason says which. What the work returns after that is too late to count as a success.
    */
   readonly signal: AbortSignal;
   /**

@@ -310,6 +310,18 @@ describe('an operator', () => {
     await expect(fixture.jobs.cancel('hourly', act)).rejects.toThrow('there is no job "hourly"');
   });
 
+  it('cancels a run whose work heeds nothing and ends without an error: it is no success', async () => {
+    fixture.started('a', { work: (_, runtime) => sleep(runtime, 20_000) });
+    await fixture.runtime.advance(minuteMs + 1_000);
+    expect(await fixture.jobs.cancel('minutely', act)).toBe(true);
+    await fixture.runtime.advance(20_000);
+    const [run] = await fixture.history();
+    expect(run).toMatchObject({ state: 'cancelled', by: act.by });
+    expect(run?.detail).toMatch(
+      /cancelled by operator: test\. .* ended without an error after that/,
+    );
+  });
+
   it('sees whether anybody runs a job, and since when it is due', async () => {
     const a = fixture.started('a');
     await fixture.runtime.advance(1_000);
@@ -444,5 +456,31 @@ describe('a failed attempt', () => {
     await fixture.runtime.advance(minuteMs + 11_000);
     expect(await fixture.told()).toEqual(['00:01 timed-out']);
     expect(a.attempts[0]?.signal.reason).toMatchObject({ code: 'TENURE_RUN_TIMEOUT' });
+  });
+
+  it('is one that heeds no signal and ends without an error after its time, and the history says so', async () => {
+    const options = { timeoutMs: 5_000, retry: { limit: 1, firstPauseMs: 1_000 } };
+    const a = fixture.started('a', {
+      job: options,
+      work: (_, runtime) => sleep(runtime, 10_000),
+    });
+    await fixture.runtime.advance(minuteMs + 10_100);
+    const detail = 'it took too long. Its work ended without an error after that.';
+    expect(await fixture.history()).toMatchObject([{ state: 'waiting', failureCount: 1, detail }]);
+    await fixture.runtime.advance(12_000);
+    expect(await fixture.history()).toMatchObject([{ state: 'timed-out', attempt: 2, detail }]);
+    expect(a.attempts).toHaveLength(2);
+  });
+
+  it('is none if it ended in time, however long what it saved takes', async () => {
+    const a = fixture.started('a', {
+      job: { timeoutMs: 5_000 },
+      work: ({ progress }) => {
+        a.link.disturb('request', 'drop', { operation: 'write', count: 5 });
+        void progress.save(1);
+      },
+    });
+    await fixture.runtime.advance(minuteMs + 20_000);
+    expect(await fixture.told()).toEqual(['00:01 succeeded']);
   });
 });

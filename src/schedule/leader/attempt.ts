@@ -22,10 +22,18 @@ export interface AttemptOptions {
 export type AttemptOutcome =
   | { readonly how: 'returned' }
   | { readonly how: 'threw'; readonly error: unknown }
-  | { readonly how: 'timed-out'; readonly error: RunTimeoutError }
+  | { readonly how: 'timed-out'; readonly error: RunTimeoutError; readonly detail: string }
   | { readonly how: 'cancelled'; readonly by: string; readonly detail: string }
   /** Its lease has ended, or it was asked to stop and threw: the run goes on elsewhere. */
   | { readonly how: 'interrupted' };
+
+/** How the work has ended. */
+interface Ended {
+  readonly hasThrown: boolean;
+  readonly error?: unknown;
+  /** What had aborted its signal by then. */
+  readonly reason: unknown;
+}
 
 /** One attempt of a run: calls the work, and tells it when to stop. */
 export class Attempt {
@@ -79,12 +87,13 @@ export class Attempt {
     }
   }
 
-  async #work(): Promise<{ readonly error?: unknown }> {
+  async #work(): Promise<Ended> {
+    const { signal } = this.#controller;
     try {
       await this.#options.work(this.#context());
-      return {};
+      return { hasThrown: false, reason: signal.reason };
     } catch (error) {
-      return { error };
+      return { hasThrown: true, error, reason: signal.reason };
     } finally {
       // A save that nobody waited for must not stand after what is written of the end.
       this.#isOver = true;
@@ -92,15 +101,19 @@ export class Attempt {
     }
   }
 
-  /** Work that finished although it was told to stop has finished. */
-  #judge(ended: { readonly error?: unknown }): AttemptOutcome {
-    if (!('error' in ended)) return { how: 'returned' };
-    const { reason } = this.#controller.signal;
+  /**
+   * A result that comes when the time is over, or the run was cancelled, comes too late: whoever was told of that counts on
+   * it. Work that finishes because its process stops has finished.
+   */
+  #judge({ hasThrown, error, reason }: Ended): AttemptOutcome {
+    const after = hasThrown ? '' : ' Its work ended without an error after that.';
     if (reason instanceof RunCancelledError)
-      return { how: 'cancelled', by: reason.by, detail: reason.message };
-    if (reason instanceof RunTimeoutError) return { how: 'timed-out', error: reason };
+      return { how: 'cancelled', by: reason.by, detail: `${reason.message}${after}` };
+    if (reason instanceof RunTimeoutError)
+      return { how: 'timed-out', error: reason, detail: `it took too long.${after}` };
+    if (!hasThrown) return { how: 'returned' };
     const isStopped = this.#controller.signal.aborted || this.#options.stopping.aborted;
-    return isStopped ? { how: 'interrupted' } : { how: 'threw', error: ended.error };
+    return isStopped ? { how: 'interrupted' } : { how: 'threw', error };
   }
 
   #abort(reason: unknown): void {

@@ -207,7 +207,7 @@ export class LedJob {
       case 'interrupted':
         return this.#interrupted(run);
       case 'timed-out':
-        return this.#failed(run, 'timed-out', 'it took too long', outcome.error);
+        return this.#failed(run, 'timed-out', outcome.detail, outcome.error);
       case 'threw':
         return this.#failed(run, 'failed', detailOf(outcome.error), outcome.error);
     }
