@@ -6,6 +6,7 @@ import {
   UnreachableError,
 } from '../../errors/index.js';
 import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
+import { NoAnswerError } from '../deadline.js';
 
 /**
  * What was going on, which decides what a lost connection means:
@@ -69,6 +70,12 @@ function connectionLoss(
     case 'transaction':
       return lostBeforeCommit(what, cause);
     case 'guest':
+      // Whoever waits no longer leaves the connection to the caller: nothing has closed it.
+      if (!(error instanceof NoAnswerError))
+        return new UnreachableError(
+          `${what} failed: its connection was closed${endedIdle}, which rolls the transaction back, so nothing was written; run the transaction again.`,
+          cause,
+        );
       return new UnreachableError(
         `${what} failed: the server gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
         cause,
@@ -83,11 +90,12 @@ function connectionLoss(
   }
 }
 
+const endedIdle = ' (a transaction that stands open without a statement for too long is ended so)';
 const wasClosedBefore = /add new command when connection is in closed state/;
 
 function lostBeforeCommit(what: string, cause: Error): UnreachableError {
   return new UnreachableError(
-    `${what} failed: the connection was lost before the commit (a transaction that stands open without a statement for too long is ended so), so nothing was written; try again.`,
+    `${what} failed: the connection was lost before the commit${endedIdle}, so nothing was written; try again.`,
     cause,
   );
 }

@@ -85,6 +85,12 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
         cause,
       );
     case 'guest':
+      // Whoever waits no longer leaves the connection to the caller: nothing has closed it.
+      if (!(cause instanceof NoAnswerError || cause.message === queryTimeout))
+        return new UnreachableError(
+          `${what} failed: ${connectionLost}, which rolls the transaction back, so nothing was written; run the transaction again.`,
+          cause,
+        );
       return new UnreachableError(
         `${what} failed: PostgreSQL gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
         cause,
@@ -98,6 +104,8 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
   }
 }
 
+/** What `pg` says when the user's own `query_timeout` is over. */
+const queryTimeout = 'Query read timeout';
 const connectionLost = 'the connection to PostgreSQL was lost';
 
 /** Whoever is given no answer in time closes the connection: nothing else has lost it. */

@@ -690,6 +690,24 @@ describe('a check or a record of the MySQL fence', () => {
     expect(await fence.installedTerm(name)).toBe(5);
   });
 
+  it('that finds its connection closed says so, be it the first to find out or not', async () => {
+    const name = freshName('closed');
+    for (const isKnown of [false, true]) {
+      const attempt = fence.transaction(tokenOf(name, 5), async (connection) => {
+        const gone = new Promise((resolve) => connection.once('error', resolve));
+        if (!isKnown) Object(connection).connection.stream.pause();
+        await runSql(server.url, `KILL ${connection.threadId}`);
+        if (isKnown) await gone;
+        const recorded = fence.recordOnce(connection, 'scope', name, 1, 'one');
+        if (!isKnown) Object(connection).connection.stream.resume();
+        await recorded;
+      });
+      const failure = await failureOf(attempt);
+      expect(failure).toBeInstanceOf(UnreachableError);
+      expect(String(failure)).toMatch(/its connection was closed.*nothing was written/);
+    }
+  });
+
   it('of a number that was used twice may be caught, and something else kept', async () => {
     const name = freshName('caught');
     const token = tokenOf(name, 5);

@@ -466,6 +466,18 @@ describe('a check or a record of the PostgreSQL fence', () => {
     expect(await fence.installedTerm(name)).toBe(5);
   });
 
+  it('that finds its connection closed says so', async () => {
+    const name = freshName('closed');
+    const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+      const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+      await runSql(database.url, 'SELECT pg_terminate_backend($1, 5000)', [rows[0].pid]);
+      await fence.recordOnce(client, 'scope', name, 1, 'one');
+    });
+    const failure = await attempt.catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnreachableError);
+    expect(String(failure)).toMatch(/connection to PostgreSQL was lost.*nothing was written/);
+  });
+
   it('of a number that was used twice may be caught, and something else kept', async () => {
     const name = freshName('caught');
     const token = tokenOf(name, 5);
