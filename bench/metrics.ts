@@ -8,6 +8,8 @@ import { handleAll } from './streams.js';
 
 /** Far more often than anybody scrapes. */
 const scrapeEveryMs = 1_000;
+/** Work for more than a second, so that it is scraped as often as it says and no more. */
+const perKey = 100;
 let scrapeCount = 0;
 
 /** Metrics on, and scraped meanwhile. */
@@ -20,8 +22,6 @@ function observed(worker: StreamWorker): () => void {
     void register.metrics();
   };
   const timer = setInterval(scrape, scrapeEveryMs);
-  // One at least, however fast it goes.
-  setImmediate(scrape);
   return () => {
     clearInterval(timer);
     metrics.close();
@@ -33,14 +33,14 @@ export async function metricsOverhead(url: string): Promise<Finding[]> {
   const client = new Redis(url);
   const fresh = (observe?: (worker: StreamWorker) => () => void) => async () => {
     await client.flushall('SYNC');
-    return handleAll(url, observe);
+    return handleAll(url, observe, perKey);
   };
-  const result = await compare(21, fresh(observed), fresh());
+  const result = await compare(15, fresh(observed), fresh());
   await client.quit();
   return [
     {
       what: 'ordered processing with metrics, scraped every second, against the same without: no-op handler, 256 shards',
-      measured: `${rounded((1 - result.ratio) * 100)} % slower (${rounded(result.ours, 0)} to ${rounded(result.reference, 0)} messages a second, medians of 21 rounds in turn; ${scrapeCount} scrapes)`,
+      measured: `${rounded((1 - result.ratio) * 100)} % slower (${rounded(result.ours, 0)} to ${rounded(result.reference, 0)} messages a second, medians of 15 rounds in turn; ${scrapeCount} scrapes)`,
       wanted: 'less than 3 %',
       met: result.ratio > 0.97,
     },

@@ -8,8 +8,7 @@ import { compare, rounded } from './measure.js';
 
 const shardCount = 256;
 const keyCount = 2_000;
-const perKey = 20;
-const messageCount = keyCount * perKey;
+const usualPerKey = 20;
 const payload = { text: 'x'.repeat(200 - '{"text":""}'.length) };
 const keyOf = (index: number) => `customer-${String(index).padStart(4, '0')}`;
 
@@ -20,11 +19,14 @@ const errors = { inversions: 0, lost: 0 };
  * Publishes everything, then lets one worker with a no-op handler empty it. Returns messages a second.
  *
  * @param observe is told of the worker before it starts; what it returns ends that.
+ * @param perKey so many messages for each key.
  */
 export async function handleAll(
   url: string,
   observe: (worker: StreamWorker) => () => void = () => () => {},
+  perKey = usualPerKey,
 ): Promise<number> {
+  const messageCount = keyCount * perKey;
   const name = `bench-${run++}`;
   const store = redisStreams(url, { namespace: name, topic: name });
   const topic = new Topic(store);
@@ -76,7 +78,8 @@ async function bareLoop(url: string): Promise<number> {
   const prefix = `bare-${run++}:`;
   const streams = Array.from({ length: shardCount }, (_, shard) => `${prefix}${shard}`);
   const text = JSON.stringify(payload);
-  for (let seq = 1; seq <= perKey; seq++) {
+  const messageCount = keyCount * usualPerKey;
+  for (let seq = 1; seq <= usualPerKey; seq++) {
     const pipeline = client.pipeline();
     for (let index = 0; index < keyCount; index++) {
       const key = keyOf(index);
