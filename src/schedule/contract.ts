@@ -57,8 +57,11 @@ export interface JobStore {
   /**
    * Marks an open run, which its leader then aborts; or withdraws a request that no leader has begun, and writes the run
    * that it would have become as `withdrawn`, all in one step: of a leader that begins it and this, one comes too late.
+   *
+   * With `over` an open run is ended here, unless the job has another leader than that by now: in the same step the row gets
+   * a holder that nobody is, under the term that it has, so that whoever had begun the run is refused.
    */
-  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult>;
+  cancel(job: string, runId: string, act: Cancelling, call: CallOptions): Promise<CancelResult>;
   /**
    * Removes a job with its runs, requests and pause, unless a run of it is open, or it is not as the caller has seen it: since
    * this may be executed late, somebody may have claimed it anew.
@@ -85,6 +88,11 @@ export interface Adoption {
   readonly term: number;
 }
 
+export interface Cancelling extends Act {
+  /** Whose the job is, if nobody leads there any more under that term: no leader would do what is marked. */
+  readonly over?: Adoption;
+}
+
 export interface RunsOptions {
   /** 1 to 1,000. */
   readonly limit: number;
@@ -102,7 +110,7 @@ export type ClaimResult =
   | { readonly outcome: 'corrupt'; readonly error: RecordCorruptError };
 
 /** What became of a cancellation; the same if it is repeated. `none`: there is no such run, or it has ended otherwise. */
-export type CancelResult = 'marked' | 'withdrawn' | 'none';
+export type CancelResult = 'marked' | 'ended' | 'withdrawn' | 'none';
 
 export interface JobsView {
   /** The store's clock when it looked. */

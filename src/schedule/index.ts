@@ -1,5 +1,6 @@
 export type {
   Adoption,
+  Cancelling,
   CancelResult,
   ClaimResult,
   CorruptJob,

@@ -4,7 +4,7 @@ import { type Known, requireKnown, requireMethods } from '../errors/checks.js';
 import { OptionError, RecordCorruptError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
-import type { JobStore, JobView } from './contract.js';
+import type { Adoption, CancelResult, JobStore, JobView } from './contract.js';
 import { JobInUseError, JobUnknownError } from './errors.js';
 import { type JobListing, listingsOf } from './job-listing.js';
 import { validateJobName } from './job-name.js';
@@ -113,7 +113,8 @@ export class Jobs {
   /**
    * Has a run aborted that has not ended: its `signal` aborts, on whatever machine it runs. Whether it stops is up to its
    * work: the history tells. A run that was asked for and has not begun is withdrawn: it never begins, and the history has
-   * it as `withdrawn`. `false` if it has ended, or there is none of this id.
+   * it as `withdrawn`. A run that its leader has left open, while nobody leads its job now, or only somebody who does not
+   * define it, is ended here: whoever began it is refused from then on. `false` if it has ended, or there is none of this id.
    *
    * @param runId the id that {@link runNow} answered with, or that a run is listed with. Left out: the run that is open, or
    * if none is, all that were asked for.
@@ -122,7 +123,7 @@ export class Jobs {
   cancel(job: string, runId: string, act: Act): Promise<boolean>;
   async cancel(job: string, second: string | Act, third?: Act): Promise<boolean> {
     if (typeof second !== 'string') return this.#cancelWhatStands(job, second);
-    const result = await this.#store.cancel(job, second, third as Act, this.#call);
+    const result = await this.#cancelOne(job, second, third as Act);
     if (result === 'none') await this.#require(job);
     return result !== 'none';
   }
@@ -132,9 +133,25 @@ export class Jobs {
     const { open, requests } = await this.#require(job);
     const ids = (open.length > 0 ? open.slice(0, 1) : requests).map(({ id }) => id);
     let isDone = false;
-    for (const id of ids)
-      isDone = (await this.#store.cancel(job, id, act, this.#call)) !== 'none' || isDone;
+    for (const id of ids) isDone = (await this.#cancelOne(job, id, act)) !== 'none' || isDone;
     return isDone;
+  }
+
+  async #cancelOne(job: string, runId: string, act: Act): Promise<CancelResult> {
+    const checked = checkedAct(act);
+    const result = await this.#store.cancel(job, runId, checked, this.#call);
+    if (result !== 'marked') return result;
+    const over = await this.#overOf(job);
+    if (over !== undefined) await this.#store.cancel(job, runId, { ...checked, over }, this.#call);
+    return result;
+  }
+
+  /** Whose a job is, if nobody leads under that term any more: terms do not come back. */
+  async #overOf(job: string): Promise<Adoption | undefined> {
+    const { election, term } = (await this.#require(job)).record;
+    const [lease] = await this.#leases([election]);
+    const isLed = lease?.state === 'held' && lease.term === term;
+    return isLed ? undefined : { election, term };
   }
 
   /**

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreMisconfiguredError } from '../../src/errors/index.js';
+import { Schedule } from '../../src/schedule/index.js';
+import { memoryJobs } from '../../src/schedule/memory/index.js';
 import { sleep } from '../../src/time/index.js';
 import {
   act,
@@ -320,6 +322,56 @@ describe('an operator', () => {
     expect(run?.detail).toMatch(
       /cancelled by operator: test\. .* ended without an error after that/,
     );
+  });
+
+  describe('ends a run that its leader has left open', () => {
+    /** A deployment that has no job of this name any more. */
+    function withoutIt(id: string): Schedule {
+      const store = memoryJobs(fixture.state, { runtime: fixture.runtime });
+      const schedule = new Schedule(store, { id, runtime: fixture.runtime, ttlMs });
+      return schedule.job('renamed', { cron: '* * * * *' }, () => {}).start();
+    }
+
+    async function isForgotten(): Promise<void> {
+      await expect(fixture.jobs.forget('minutely')).rejects.toThrow('Cancel it');
+      expect(await fixture.jobs.cancel('minutely', act)).toBe(true);
+      const ended = { state: 'cancelled', by: act.by, detail: act.reason };
+      expect(await fixture.history()).toMatchObject([ended]);
+    }
+
+    it('which the next one does not define, so that the job can be forgotten', async () => {
+      const a = fixture.started('a', { work: untilStopped });
+      await fixture.runtime.advance(minuteMs + 1_000);
+      await fixture.runtime.advanceUntil(a.schedule.close());
+      const b = withoutIt('b');
+      await fixture.runtime.advance(ttlMs);
+      await isForgotten();
+      await fixture.jobs.forget('minutely');
+      expect((await fixture.jobs.list()).map(({ job }) => job)).toEqual(['renamed']);
+      await fixture.runtime.advanceUntil(b.close());
+    });
+
+    it('and nobody leads, and refuses it when it wakes', async () => {
+      const a = fixture.started('a', { work: (_, runtime) => sleep(runtime, 2_000) });
+      await fixture.runtime.advance(minuteMs + 1_000);
+      a.freeze();
+      await fixture.runtime.advance(2 * ttlMs);
+      await isForgotten();
+      const before = await fixture.history();
+      a.thaw();
+      await fixture.runtime.advance(5_000);
+      expect(await fixture.history()).toEqual(before);
+    });
+
+    it('but not one that is led: its work is told to stop first', async () => {
+      const a = fixture.started('a', { work: untilStopped });
+      await fixture.runtime.advance(minuteMs + 1_000);
+      expect(await fixture.jobs.cancel('minutely', act)).toBe(true);
+      expect(await fixture.told()).toEqual(['00:01 running']);
+      await fixture.runtime.advance(2_000);
+      expect(a.attempts[0]?.signal.reason).toMatchObject({ code: 'TENURE_RUN_CANCELLED' });
+      expect(await fixture.told()).toEqual(['00:01 cancelled']);
+    });
   });
 
   it('sees whether anybody runs a job, and since when it is due', async () => {

@@ -3,6 +3,7 @@ import { OptionError } from '../../errors/index.js';
 import {
   act,
   call,
+  claim,
   claimed,
   definition,
   ended,
@@ -90,6 +91,40 @@ export const operatorCases: readonly JobStoreCase[] = [
       await write(store, token, { runs: [ended(run, { state: 'cancelled' })] });
       assert.deepEqual((await viewOf(store)).cancellations, []);
       assert.equal(await other.cancel(job, run.id, act, call), 'none');
+    },
+  },
+  {
+    id: 'operators/cancel-over',
+    title:
+      'a run whose leader leads no more is ended by who cancels it, and that leader is refused',
+    needs: [],
+    run: async ({ store, other }) => {
+      const token = tokenOf(5);
+      const { record } = await claimed(store, token);
+      const run = runAt(token, 5, { state: 'waiting', retryAtMs: 1, progress: '1' });
+      await write(store, token, { begin: run });
+      const over = { election: record.election, term: 5 };
+      for (const another of [
+        { ...over, term: 4 },
+        { ...over, election: 'another' },
+      ])
+        assert.equal(await other.cancel(job, run.id, { ...act, over: another }, call), 'marked');
+      assert.deepEqual((await viewOf(store)).open, [run]);
+      assert.equal(await other.cancel(job, run.id, { ...act, over }, call), 'ended');
+      assert.equal(await store.cancel(job, run.id, { ...act, over }, call), 'ended');
+      assert.equal(await store.cancel(job, run.id, act, call), 'none');
+      const view = await viewOf(store);
+      assert.deepEqual([view.open, view.cancellations], [[], []]);
+      const { retryAtMs: _, ...rest } = run;
+      const endedAtMs = view.latest?.endedAtMs ?? 0;
+      assert.ok(endedAtMs >= record.consideredToMs);
+      const { by, reason: detail } = act;
+      assert.deepEqual(view.latest, { ...rest, state: 'cancelled', endedAtMs, by, detail });
+      assert.deepEqual({ ...view.record, holderDigest: record.holderDigest }, record);
+      const late = await store.write(token, { job, runs: [ended(run)] }, call);
+      assert.deepEqual(late, { outcome: 'refused', installedTerm: 5 });
+      assert.deepEqual(await claim(store, token), { outcome: 'refused', installedTerm: 5 });
+      await claimed(store, tokenOf(6));
     },
   },
   {

@@ -7,6 +7,7 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  Cancelling,
   CancelResult,
   ClaimResult,
   ForgetResult,
@@ -148,7 +149,7 @@ class MemoryJobStore implements JobStore {
     return this.#change('resume', call, () => resuming(job));
   }
 
-  cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+  cancel(job: string, runId: string, act: Cancelling, call: CallOptions): Promise<CancelResult> {
     return this.#change('cancel', call, () => cancelling(job, runId, act));
   }
 

@@ -19,6 +19,7 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  Cancelling,
   CancelResult,
   ClaimResult,
   ForgetResult,
@@ -172,7 +173,12 @@ class JobsInPostgres implements PostgresJobStore {
     return this.#change('a resumption', call, resuming(job));
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+  async cancel(
+    job: string,
+    runId: string,
+    act: Cancelling,
+    call: CallOptions,
+  ): Promise<CancelResult> {
     return this.#change('a cancellation', call, cancelling(job, runId, act));
   }
 

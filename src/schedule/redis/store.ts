@@ -13,6 +13,7 @@ import { RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type {
   Adoption,
+  Cancelling,
   CancelResult,
   ClaimResult,
   CorruptJob,
@@ -181,7 +182,12 @@ class JobsInRedis implements RedisJobStore {
     return await this.#step(resuming(job), call);
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+  async cancel(
+    job: string,
+    runId: string,
+    act: Cancelling,
+    call: CallOptions,
+  ): Promise<CancelResult> {
     return await this.#step(cancelling(job, runId, act), call);
   }
 

@@ -1,8 +1,10 @@
 import type { Act } from '../../coordinators/index.js';
+import { requireObject } from '../../errors/checks.js';
 import { RecordCorruptError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type {
   Adoption,
+  Cancelling,
   CancelResult,
   ForgetResult,
   JobChange,
@@ -124,14 +126,15 @@ export function resuming(job: string): Step<boolean> {
   };
 }
 
-export function cancelling(job: string, runId: string, act: Act): Step<CancelResult> {
+export function cancelling(job: string, runId: string, act: Cancelling): Step<CancelResult> {
   validateJobName(job);
   const id = checkRunId(runId);
-  const checked = checkedAct(act);
+  const { over, ...said } = requireObject('act', act, 'pass { by, reason }');
+  const checked = checkedAct(said);
   return {
     ...{ job, id },
     decide: (standing) => {
-      if (standing?.run !== undefined) return cancellingRun(standing.run, standing, checked);
+      if (standing?.run !== undefined) return cancellingRun(standing.run, standing, checked, over);
       if (standing?.request === undefined) return { answer: 'none' };
       const run = withdrawn(standing.request, checked, standing.nowMs);
       return { answer: 'withdrawn', update: { runs: [run], doneRequests: [id] } };
@@ -142,13 +145,32 @@ export function cancelling(job: string, runId: string, act: Act): Step<CancelRes
 /** The first who wants it cancelled is kept. */
 function cancellingRun(
   run: RunRecord,
-  { cancellation }: Standing,
+  { cancellation, record, nowMs }: Standing,
   act: Act,
+  over: Adoption | undefined,
 ): Decision<CancelResult> {
   if (run.state === 'withdrawn') return { answer: 'withdrawn' };
+  if (run.state === 'cancelled' && over !== undefined) return { answer: 'ended' };
   if (!isOpen(run)) return { answer: 'none' };
+  if (over?.election === record.election && over.term === record.term)
+    return { answer: 'ended', update: endedByHand(run, record, act, nowMs) };
   const update = { cancellation: { runId: run.id, ...act } };
   return { answer: 'marked', ...(cancellation === undefined && { update }) };
+}
+
+/** Of a digest's form, and nobody's: at a fence an equal term passes from its own holder alone. */
+const nobodysDigest = '0'.repeat(32);
+
+function endedByHand(
+  { retryAtMs: _, ...run }: RunRecord,
+  record: JobRecord,
+  { by, reason }: Act,
+  nowMs: number,
+): JobUpdate {
+  return {
+    record: { ...record, holderDigest: nobodysDigest },
+    runs: [{ ...run, state: 'cancelled', endedAtMs: nowMs, by, detail: reason }],
+  };
 }
 
 /** No leader has written it: it stands under no term. */

@@ -12,6 +12,7 @@ import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
+  Cancelling,
   CancelResult,
   ClaimResult,
   ForgetResult,
@@ -127,7 +128,12 @@ class SqliteJobStore implements JobStore {
     return this.#change('resume', call, resuming(job));
   }
 
-  async cancel(job: string, runId: string, act: Act, call: CallOptions): Promise<CancelResult> {
+  async cancel(
+    job: string,
+    runId: string,
+    act: Cancelling,
+    call: CallOptions,
+  ): Promise<CancelResult> {
     return this.#change('cancel', call, cancelling(job, runId, act));
   }
 

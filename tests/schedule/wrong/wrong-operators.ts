@@ -46,6 +46,30 @@ export const wrongOperators: readonly WrongStore[] = [
     }),
   },
   {
+    flaw: 'ends a run whoever leads its job',
+    rejectedBy: 'operators/cancel-over',
+    wrong: (honest, state) => ({
+      cancel: (job, runId, { over, ...act }, call) => {
+        const record = state.jobs.get(job)?.record;
+        const now = over && record && { over: record };
+        return honest.cancel(job, runId, { ...act, ...now }, call);
+      },
+    }),
+  },
+  {
+    flaw: 'ends a run, and lets who had begun it write on',
+    rejectedBy: 'operators/cancel-over',
+    wrong: (honest, state) => ({
+      async cancel(job, runId, act, call) {
+        const holderDigest = state.jobs.get(job)?.record.holderDigest ?? '';
+        const result = await honest.cancel(job, runId, act, call);
+        const stored = state.jobs.get(job);
+        if (stored !== undefined) stored.record = { ...stored.record, holderDigest };
+        return result;
+      },
+    }),
+  },
+  {
     flaw: 'cancels runs that have ended',
     rejectedBy: 'operators/cancel',
     wrong: (honest, state) => ({
