@@ -134,6 +134,8 @@ describe('the config file', () => {
     ['["redis://h"]', './tenure.json is not a JSON object'],
     ['null', './tenure.json is not a JSON object'],
     ['{"ttl": 30}', './tenure.json: ttl is not a text'],
+    [String.raw`{"namespace": "hunter2\u0000"}`, './tenure.json: namespace holds a zero byte'],
+    [String.raw`{"namespace": "hunter2\ud800"}`, './tenure.json: namespace holds a zero byte, or'],
     ['{"urll": "redis://u:hunter2#@h"}', './tenure.json: urll is no setting'],
     ['{"__proto__": "x"}', './tenure.json: __proto__ is no setting'],
   ])('that holds %s is refused without what it says', (content, message) => {

@@ -38,7 +38,7 @@ export async function runSchedule(
   stopping: AbortSignal,
 ): Promise<number> {
   try {
-    const entries = await readJobsFile(flags.file);
+    const entries = await readJobsFile(flags.file, stopping);
     if (flags.check === undefined)
       return await scheduleSafely(entries, flags, voice, targets, stopping);
     const { check } = await import('./check.js');

@@ -103,7 +103,7 @@ export class YamlNode {
   /** @throws {OptionError} */
   text(remedy: string): string {
     const value = this.#scalar;
-    if (typeof value === 'string') return value;
+    if (typeof value === 'string') return this.#whole(value);
     throw this.complain('is not a text', remedy);
   }
 
@@ -111,7 +111,7 @@ export class YamlNode {
   word(remedy: string): string {
     const { yaml } = this.#source;
     const value = this.#scalar;
-    if (typeof value === 'string') return value;
+    if (typeof value === 'string') return this.#whole(value);
     const isPlain = typeof value === 'number' || typeof value === 'boolean';
     if (isPlain && yaml.isScalar(this.#node)) return this.#node.source ?? String(value);
     throw this.complain('is not a text', remedy);
@@ -129,6 +129,13 @@ export class YamlNode {
     const value = this.#scalar;
     if (typeof value === 'boolean') return value;
     throw this.complain('is neither true nor false', 'use one of them');
+  }
+
+  /** What an escape can write, and no system takes. */
+  #whole(text: string): string {
+    if (text.includes('\0')) throw this.complain('holds a zero byte', 'leave it out');
+    if (!/\p{Cs}/u.test(text)) return text;
+    throw this.complain('holds half a character', 'write the whole character');
   }
 
   get #scalar(): unknown {

@@ -74,6 +74,10 @@ function checkEntry(key: string, value: unknown, path: string): string {
     // Its value may be anything, also a password.
     throw new OptionError(`${path}: ${key}`, 'hidden', 'is no setting', remedy);
   }
-  if (typeof value === 'string') return value;
-  throw new OptionError(`${path}: ${key}`, value, 'is not a text', 'put it in quotes');
+  if (typeof value !== 'string')
+    throw new OptionError(`${path}: ${key}`, value, 'is not a text', 'put it in quotes');
+  // What an escape can write, and no system takes.
+  if (!value.includes('\0') && !/\p{Cs}/u.test(value)) return value;
+  const problem = 'holds a zero byte, or half a character';
+  throw new OptionError(`${path}: ${key}`, 'hidden', problem, 'leave it out');
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProgram } from '../../../src/cli/program.js';
 import { check } from '../../../src/cli/schedule/check.js';
 import { jobKeys } from '../../../src/cli/schedule/job-entry.js';
-import { readJobsFile } from '../../../src/cli/schedule/jobs-file.js';
+import { readJobsFile as readFile } from '../../../src/cli/schedule/jobs-file.js';
 import { readPage } from '../../support/page-programs.js';
 import { startInside } from '../command-inside.js';
 import { RecordingTerminal } from '../session.js';
@@ -18,6 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const readJobsFile = (path: string) => readFile(path, new AbortController().signal);
 const read = (text: string) => {
   writeFileSync(file, text);
   return readJobsFile(file);
@@ -142,6 +143,32 @@ jobs:
     [
       withJob(cron, 'command: a', 'env: { A B: x }'),
       ':5: jobs.settle.env.A B is no name',
+      'letters',
+    ],
+    [
+      withJob(cron, String.raw`command: [echo, "x\0y"]`),
+      ':4: jobs.settle.command.2 holds a zero byte',
+      'leave it out',
+    ],
+    [
+      withJob(cron, String.raw`command: "echo a\0b"`, 'shell: true'),
+      ':4: jobs.settle.command holds a zero byte',
+      'leave it out',
+    ],
+    [
+      withJob(String.raw`cron: "0 3 * * *\0"`, 'command: a'),
+      ':3: jobs.settle.cron holds a zero byte',
+      'leave it out',
+    ],
+    [
+      withJob(cron, 'command: a', String.raw`env: { A: "\ud800" }`),
+      ':5: jobs.settle.env.A holds half a character',
+      'whole',
+    ],
+    ['jobs:\n  "a\\0b":\n    command: x\n    cron: "@daily"', ':2: jobs.', 'control'],
+    [
+      withJob(cron, 'command: a', String.raw`env: { "A\0": x }`),
+      ':5: jobs.settle.env.A',
       'letters',
     ],
     [
