@@ -185,6 +185,16 @@ export const catalogue = {
     ['group'],
     waitSeconds,
   ),
+  takeovers: counter(
+    'tenure_shard_takeovers_total',
+    'Shards that got another owner: forced, by this process after the lease of the former one had expired, or handed off by it.',
+    ['group', 'shard', 'how'],
+  ),
+  redelivered: counter(
+    'tenure_shard_redelivered_messages_total',
+    'Messages that were read again after a forced takeover, since the former owner may have begun them.',
+    ['group', 'shard'],
+  ),
   stalls: counter(
     'tenure_shard_stalls_total',
     'Times a shard of this process had a message at its head and finished none for too long.',

@@ -49,6 +49,7 @@ export const labelValues: readonly {
   { label: 'standing', of: ['candidates'], values: ['waiting', 'present', 'observing'] },
   { label: 'how', of: ['workFailures'], values: ['threw', 'returned', 'overdue'] },
   { label: 'how', of: ['moves'], values: ['claimed', 'taken-over', 'handed-off', 'released'] },
+  { label: 'how', of: ['takeovers'], values: ['forced', 'handed-off'] },
   { label: 'what', of: ['healed'], values: ['election', 'shard'] },
   { label: 'because', of: ['refusals'], values: ['term', 'lease'] },
   { label: 'outcome', of: ['renewal'], values: ['answered', 'failed'] },

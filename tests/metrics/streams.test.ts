@@ -100,6 +100,9 @@ describe('the metrics of a worker', () => {
     const samples = await scrape();
     const ofShards = [...samples.keys()].filter((name) => name.includes('shard="'));
     expect(ofShards).toEqual([
+      'tenure_shard_takeovers_total{group="orders",shard="all",how="forced"}',
+      'tenure_shard_takeovers_total{group="orders",shard="all",how="handed-off"}',
+      'tenure_shard_redelivered_messages_total{group="orders",shard="all"}',
       'tenure_backlog_messages{group="orders",shard="all"}',
       'tenure_backlog_oldest_age_seconds{group="orders",shard="all"}',
     ]);
@@ -126,6 +129,49 @@ describe('the metrics of a worker', () => {
     expect(after.b.get(gap)).toBe(shardCount / 2);
     expect(after.a.get('tenure_shards_lost_total{group="orders",reason="unreachable"}')).toBe(2);
     expect(after.a.get('tenure_shards_owned{group="orders"}')).toBe(0);
+  });
+
+  it('count per shard the takeovers that were forced, those handed off, and what was read again', async () => {
+    const { runtime, topic, member } = createFleet();
+    const a = member('a', () => new Promise(() => {}));
+    const b = member('b', () => {});
+    const each = (
+      samples: ReadonlyMap<string, number>,
+      shards: readonly number[],
+      metric: string,
+      how = '',
+    ) =>
+      shards.map((shard) =>
+        samples.get(`tenure_shard_${metric}{group="orders",shard="${shard}"${how}}`),
+      );
+    await runtime.advanceUntil(a.worker.start());
+    await runtime.advanceUntil(b.worker.start());
+    await runtime.advance(20_000);
+    const given = b.worker.shards.map(({ shard }) => shard);
+    const kept = a.worker.shards.map(({ shard }) => shard);
+    expect(given.length + kept.length).toBe(shardCount);
+    const [handedOff, forced] = [',how="handed-off"', ',how="forced"'];
+    expect(each(await a.scrape(), given, 'takeovers_total', handedOff)).toEqual(given.map(() => 1));
+    expect(each(await a.scrape(), kept, 'takeovers_total', handedOff)).toEqual(kept.map(() => 0));
+    // One in the hands of its owner, one read ahead.
+    const [shard = 0] = kept;
+    const key = Array.from({ length: 100 }, (_, index) => `k${index}`).find(
+      (one) => topic.shardOf(one) === shard,
+    ) as string;
+    const publish = (id: string) => runtime.advanceUntil(topic.publish({ key, id, payload: 1 }));
+    await publish('1');
+    await publish('2');
+    await runtime.advance(1_000);
+    const expired = new Promise((resolve) => b.worker.shardEvents.on('takenOver', resolve));
+    a.link.hang();
+    await runtime.advanceUntil(expired);
+    await runtime.advance(10_000);
+    const samples = await b.scrape();
+    expect(each(samples, kept, 'takeovers_total', forced)).toEqual(kept.map(() => 1));
+    expect(each(samples, given, 'takeovers_total', forced)).toEqual(given.map(() => 0));
+    const again = each(samples, kept, 'redelivered_messages_total');
+    expect(again).toEqual(kept.map((one) => (one === shard ? 2 : 0)));
+    expect(each(samples, given, 'redelivered_messages_total')).toEqual(given.map(() => 0));
   });
 
   it('count a shard that is stuck', async () => {

@@ -142,6 +142,12 @@ export const eventCatalogue = {
     'by',
     'installedTerm',
   ]),
+  'shard.redelivered': one('info', 'messages of an owner whose lease had expired come again', [
+    'group',
+    'shard',
+    'term',
+    'messageCount',
+  ]),
   'message.failed': one('warn', 'the handler of a message threw; it is tried again', [
     'group',
     ...ofMessage,

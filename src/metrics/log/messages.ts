@@ -52,6 +52,9 @@ export function logStreamWorker(log: EventLog, worker: StreamWorker<never>): Uns
     events.on('shardRefused', ({ shard, lease: { term }, by, installedTerm }) =>
       log.write('shard.refused', { group, shard, term, by, installedTerm }),
     ),
+    events.on('redelivered', ({ shard, term, messageCount }) =>
+      log.write('shard.redelivered', { group, shard, term, messageCount }),
+    ),
     events.on('logReset', ({ shard, lease: { term } }) =>
       log.write('log.reset', { group, shard, term }),
     ),

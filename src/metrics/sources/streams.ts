@@ -21,6 +21,7 @@ export function observeStreamWorker(
     site.observe(leases, undefined),
     site.observe(topic, name ?? worker.group),
     observeOwnership(site, { group, events: worker.shardEvents, owned, count: topic.shardCount }),
+    observeRedeliveries(site, worker, group),
     observeHandling(site, worker, group),
     observeTrouble(site, events, group),
   );
@@ -34,6 +35,15 @@ export function observeShardWorker(
   const group = site.names.of('group', name ?? worker.group);
   const { events, shardCount: count } = worker;
   return observeOwnership(site, { group, events, owned: () => worker.owned, count });
+}
+
+/** The shards of a group as labels: each its own, or one for all where there are too many. */
+function shardLabels(site: Site, count: number) {
+  const isShared = count > site.shardSeriesLimit;
+  return {
+    of: (shard: number) => (isShared ? allShards : String(shard)),
+    all: isShared ? [allShards] : Array.from({ length: count }, (_, shard) => String(shard)),
+  };
 }
 
 interface OwnershipSource {
@@ -51,14 +61,23 @@ function observeOwnership(
   const { instruments } = site;
   const moved = (how: string, by = 1) => instruments.moves.add({ group, how }, by);
   for (const how of ['claimed', 'taken-over', 'handed-off', 'released']) moved(how, 0);
+  const labels = shardLabels(site, count);
+  const tookOver = (shard: number, how: 'forced' | 'handed-off') =>
+    instruments.takeovers.add({ group, shard: labels.of(shard), how });
+  for (const shard of labels.all)
+    for (const how of ['forced', 'handed-off']) instruments.takeovers.expect({ group, shard, how });
   let memberCount: number | undefined;
   return all(
     events.on('claimed', ({ shards }) => moved('claimed', shards.length)),
-    events.on('takenOver', ({ gapMs }) => {
+    events.on('takenOver', ({ shard, gapMs }) => {
       moved('taken-over');
+      tookOver(shard, 'forced');
       instruments.takeoverGap.record({ group }, gapMs / 1000);
     }),
-    events.on('handedOff', () => moved('handed-off')),
+    events.on('handedOff', ({ shard }) => {
+      moved('handed-off');
+      tookOver(shard, 'handed-off');
+    }),
     events.on('released', () => moved('released')),
     events.on('lost', ({ reason }) => instruments.shardsLost.add({ group, reason })),
     events.on('termHealed', () => instruments.healed.add({ what: 'shard' })),
@@ -79,6 +98,19 @@ function observeOwnership(
           instruments.shardTerm.tell({ group, shard: String(shard) }, term);
       },
     }),
+  );
+}
+
+function observeRedeliveries(
+  site: Site,
+  { events, topic }: StreamWorker<never>,
+  group: string,
+): Unsubscribe {
+  const { redelivered } = site.instruments;
+  const labels = shardLabels(site, topic.shardCount);
+  for (const shard of labels.all) redelivered.expect({ group, shard });
+  return events.on('redelivered', ({ shard, messageCount }) =>
+    redelivered.add({ group, shard: labels.of(shard) }, messageCount),
   );
 }
 

@@ -41,6 +41,12 @@ export interface PumpEvents {
     /** The term that is installed instead, where the refusal tells. */
     readonly installedTerm: number | undefined;
   };
+  /**
+   * A shard was taken over from an owner whose lease had expired, and so many messages at the head of its log had been
+   * appended before that: the former owner may have begun them, or finished them without a trace. Counted once, and
+   * only what is read ahead at once; that they were appended before is judged by the clocks of the store and of this process.
+   */
+  redelivered: { readonly shard: number; readonly term: number; readonly messageCount: number };
   /** The log had lost its state, so this owner installed its term again. Messages may have been lost with the state. */
   logReset: { readonly shard: number; readonly lease: Lease };
   /**

@@ -5,6 +5,7 @@ import type { CorruptLogs } from './corrupt-logs.js';
 import type { PumpEventSink } from './events.js';
 import type { HandlerTimes } from './handler-times.js';
 import { Pause } from './pause.js';
+import type { Redeliveries } from './redeliveries.js';
 import type { ShardRunner } from './runner.js';
 
 export interface PumpOptions {
@@ -13,6 +14,7 @@ export interface PumpOptions {
   readonly events: PumpEventSink;
   readonly corruptLogs: CorruptLogs;
   readonly times: HandlerTimes;
+  readonly redeliveries: Redeliveries;
   readonly callTimeoutMs: number;
   /** The most messages that wait in memory, over all shards. */
   readonly maxBufferedCount: number;
@@ -192,7 +194,10 @@ export class Pump {
     if (this.#reset.size > 0) this.#reset.delete(runner);
     runner.acknowledgements.confirm();
     this.#options.corruptLogs.forget(runner);
-    if (runner.isOpen && request.limit > 0) runner.intake.accept(messages, request.limit);
+    if (runner.isOpen && request.limit > 0) {
+      this.#options.redeliveries.read(runner, messages);
+      runner.intake.accept(messages, request.limit);
+    }
     runner.proceed();
     runner.settle();
     if (runner.isOpen && runner.intake.isHungry) this.due(runner);

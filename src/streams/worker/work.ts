@@ -10,6 +10,7 @@ import { HandlerTimes } from './handler-times.js';
 import { Installer } from './installer.js';
 import { Patrol } from './patrol.js';
 import { Pump } from './pump.js';
+import { Redeliveries } from './redeliveries.js';
 import { type RunnerEnvironment, ShardRunner } from './runner.js';
 
 export interface StreamWorkOptions extends Omit<RunnerEnvironment, 'due' | 'refused' | 'times'> {
@@ -37,6 +38,8 @@ interface Refusal {
  */
 export class StreamWork implements ShardWork {
   readonly pump: Pump;
+  /** To be told of takeovers. */
+  readonly redeliveries: Redeliveries;
   readonly #options: StreamWorkOptions;
   readonly #environment: RunnerEnvironment;
   readonly #installer: Installer;
@@ -54,12 +57,14 @@ export class StreamWork implements ShardWork {
     const corruptLogs = new CorruptLogs(runtime, events);
     const times = new HandlerTimes(events);
     this.#times = times;
+    this.redeliveries = new Redeliveries(runtime, events);
     this.#options = options;
     this.#installer = new Installer({ ...options, corruptLogs });
     this.pump = new Pump({
       ...options,
       corruptLogs,
       times,
+      redeliveries: this.redeliveries,
       reinstall: (runners) => void this.#reinstall(runners),
       refuse: (runner, installedTerm) => this.#refuse(runner, { by: 'log', installedTerm }),
     });

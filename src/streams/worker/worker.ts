@@ -39,7 +39,7 @@ const eventNames: Known<StreamWorkerEvents> = {
     storeFailed: true,
   },
   ...{ shardsClaimed: true, shardDrained: true, shardLost: true, shardsFailed: true },
-  ...{ termHealed: true },
+  ...{ termHealed: true, redelivered: true },
 };
 
 /** A shard as its worker sees it. */
@@ -172,6 +172,9 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
     const emitter = this.#emitter;
     this.#unsubscribe = [
       events.on('claimed', (event) => emitter.emit('shardsClaimed', event)),
+      events.on('takenOver', ({ shard, term, gapMs }) =>
+        this.#work.redeliveries.takenOver(shard, term, gapMs),
+      ),
       events.on('handedOff', (event) => emitter.emit('shardDrained', event)),
       events.on('released', ({ shard, term }) =>
         emitter.emit('shardDrained', { shard, term, to: undefined }),
