@@ -80,17 +80,20 @@ export class Call<Value> {
     const limitMs = Math.min(options.callTimeoutMs, timeoutMs);
     const { id: startedBy, keepUnknownMs } = options;
     const request = { key: this.#key, nonce, startedBy, timeoutMs, keepUnknownMs, repeat };
-    for (let mayHaveBegun = false; ; ) {
+    for (let unknown: OutcomeUnknownError | undefined; ; ) {
       const leftMs = Math.max(1, limitMs - this.#elapsedMs(sentAt));
       try {
         return { nonce, sentAt, answer: await store.begin(request, { timeoutMs: leftMs }) };
       } catch (error) {
-        mayHaveBegun ||= error instanceof OutcomeUnknownError;
+        if (error instanceof OutcomeUnknownError) unknown ??= error;
         const pauseMs = backoff.nextMs();
         const isOver = this.#elapsedMs(sentAt) + pauseMs >= limitMs;
-        if (mayHaveBegun && (isOver || !isTransient(error)))
+        if (unknown === undefined) throw error;
+        if (isOver || !isTransient(error)) {
           this.#withdraw(nonce, limitMs - this.#elapsedMs(sentAt));
-        if (!mayHaveBegun || isOver || !isTransient(error)) throw error;
+          // That the last request was certainly not executed says nothing about those before.
+          throw isTransient(error) ? unknown : error;
+        }
         await sleep(this.#runtime, pauseMs);
       }
     }

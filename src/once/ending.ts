@@ -43,11 +43,7 @@ export class Ending {
 
   /** The effect came out after its call had been answered: nobody waits for this. */
   late(outcome: Outcome): void {
-    const { key, attempt } = this.#record;
-    this.#tellLater(this.#endOf(outcome), (result) => {
-      if (result.outcome === 'superseded') this.#superseded(result.record);
-      else this.#parts.events.emit('recordedLate', { key, attempt, record: result.record });
-    });
+    this.#tellLater(this.#endOf(outcome));
   }
 
   /** The error of an attempt that may have taken place. */
@@ -64,9 +60,7 @@ export class Ending {
     try {
       result = await this.#insist(end);
     } catch (error) {
-      this.#tellLater(end, (told) => {
-        if (told.outcome === 'superseded') this.#superseded(told.record);
-      });
+      this.#tellLater(end);
       throw new EffectUnrecordedError(this.#record, value, error);
     }
     if (result.outcome === 'superseded') {
@@ -104,17 +98,19 @@ export class Ending {
     try {
       return await store.end(this.#request(end), { timeoutMs: options.callTimeoutMs });
     } catch {
-      this.#tellLater(end, (result) => {
-        if (result.outcome === 'superseded') this.#superseded(result.record);
-      });
+      this.#tellLater(end);
       return undefined;
     }
   }
 
-  #tellLater(end: OnceEnd, told: (result: OnceEndResult) => void): void {
+  #tellLater(end: OnceEnd): void {
     const { key, attempt } = this.#record;
-    const failed = (reason: unknown) =>
-      this.#parts.events.emit('unrecorded', { key, attempt, reason });
+    const { events } = this.#parts;
+    const told = (result: OnceEndResult) => {
+      if (result.outcome === 'superseded') this.#superseded(result.record);
+      else events.emit('recordedLate', { key, attempt, record: result.record });
+    };
+    const failed = (reason: unknown) => events.emit('unrecorded', { key, attempt, reason });
     this.#parts.remainder.tell(this.#request(end), { told, failed });
   }
 

@@ -23,7 +23,10 @@ export interface OnceEvents {
     readonly attempt: number;
     readonly record: OnceRecord | undefined;
   };
-  /** An effect of this process ended after its call had been told that it takes too long, and the store knows it now. */
+  /**
+   * How an attempt of this process ended is recorded now, after its call was answered: the effect took longer than it may, or
+   * the store could not be told then (`EffectUnrecordedError`).
+   */
   recordedLate: { readonly key: string; readonly attempt: number; readonly record: OnceRecord };
   /** How an attempt of this process ended could not be told to the store, and is not tried any more. */
   unrecorded: { readonly key: string; readonly attempt: number; readonly reason: unknown };

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { OutcomeUnknownError, StoreMisconfiguredError } from '../../src/errors/index.js';
+import {
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../src/errors/index.js';
 import {
   EffectSupersededError,
   EffectTimeoutError,
@@ -511,6 +515,26 @@ describe('a store that cannot be told', () => {
     expect(shop.charges).toEqual([]);
   });
 
+  it('to a beginning stays what the caller is told, though the last request surely did nothing', async () => {
+    const shop = new Shop();
+    const { once, charge } = shop.process('one');
+    const { store } = once;
+    const begin = store.begin.bind(store);
+    let askedCount = 0;
+    store.begin = async (request, call) => {
+      askedCount += 1;
+      if (askedCount > 1) throw new UnreachableError('nobody listens');
+      await begin(request, call);
+      throw new OutcomeUnknownError('the connection broke');
+    };
+    const outcome = await shop.outcome(once.do(key, charge));
+    expect(outcome).toMatchObject({ code: 'TENURE_OUTCOME_UNKNOWN' });
+    expect(askedCount).toBeGreaterThan(1);
+    await shop.runtime.advance(1_000);
+    expect(await shop.record(key)).toMatchObject({ state: 'free' });
+    expect(shop.charges).toEqual([]);
+  });
+
   it('of an end is told again until the deadline, and the caller gets the result', async () => {
     const shop = new Shop();
     const { once, link, charge } = shop.process('one');
@@ -524,16 +548,18 @@ describe('a store that cannot be told', () => {
 
   it('of an end for longer is told later, and the caller is told what it does not know', async () => {
     const shop = new Shop();
-    const { once, link, charge } = shop.process('one');
+    const { once, link, charge, log } = shop.process('one');
     const asked = shop.outcome(once.do(key, shop.slow(1_000, charge), { timeoutMs: 10_000 }));
     await shop.runtime.settle();
     link.cut();
     const outcome = await asked;
     expect(outcome).toBeInstanceOf(EffectUnrecordedError);
     expect((outcome as EffectUnrecordedError).value).toEqual({ receipt: 'one-1' });
+    expect(log).toEqual([]);
     link.heal();
     await shop.runtime.advance(6_000);
     expect(await shop.record(key)).toMatchObject({ state: 'done', result: '{"receipt":"one-1"}' });
+    expect(log).toEqual([`recordedLate ${key} 1`]);
   });
 
   it('is given up after ten minutes, which is told', async () => {

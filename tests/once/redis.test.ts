@@ -73,7 +73,7 @@ describe('keys in Redis', () => {
 
   it('that the replicas do not confirm begin nothing', async () => {
     const store = redisOnce(server.url, { replicas: 1, replicaTimeoutMs: 50 });
-    const careful = new Once(store, { callTimeoutMs: 400 });
+    const careful = new Once(store, { callTimeoutMs: 1_000 });
     const effect = () => expect.fail('it was called');
     await expect(careful.do('unconfirmed', effect)).rejects.toMatchObject({
       code: 'TENURE_OUTCOME_UNKNOWN',
