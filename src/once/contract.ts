@@ -16,6 +16,11 @@ export interface OncePromises {
  * the store, in that step. A key whose deadline has passed is `unknown`, whether or not anybody has looked since; one
  * that has expired is as good as absent.
  *
+ * Where that is a wall clock that was set back since an attempt began, the attempt has its own time once more, from the first
+ * `begin`, `settle` or `unknown` that meets it: never less, since it may still run, and never longer.
+ *
+ * Of a key that cannot be true, as `RecordCorruptError` says, nothing is changed or begun; lists pass over it.
+ *
  * Every method settles within `timeoutMs`, rejects with `UnreachableError` if nothing was executed and
  * `OutcomeUnknownError` if that cannot be told; nothing is executed after it has settled. All changes may be repeated,
  * and are durable before they resolve.

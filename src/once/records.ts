@@ -16,6 +16,7 @@ export interface OnceRecord {
   readonly attempt: number;
   /** Who began it: the `id` of its {@link Once}. */
   readonly startedBy: string;
+  /** If the store's clock was set back since: when that was found, and the attempt began to count anew. */
   readonly startedAtMs: number;
   /** From when on the attempt counts as unknown, unless it has ended before. */
   readonly deadlineAtMs: number;
