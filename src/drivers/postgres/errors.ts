@@ -140,6 +140,29 @@ export function leftOpen(what: string, cause: unknown): StoreRefusedError {
   );
 }
 
+/** `active_sql_transaction`, of a `BEGIN` that asks for another isolation than the open transaction has. */
+const otherTransaction = '25001';
+
+/**
+ * Whether what began a transaction failed since there was one: the first statement of a transaction cannot be in one that
+ * has failed, either.
+ */
+export function tellsOfLeftOpen(error: unknown): boolean {
+  return [wasOpen, failedTransaction, otherTransaction].includes(sqlStateOf(error) ?? '');
+}
+
+/**
+ * Our transaction was no longer there, or had failed, when its writes arrived: something else is sent on its client. They
+ * failed with that, and the connection is closed.
+ */
+export function takenAway(what: string, cause: unknown): StoreRefusedError {
+  return new StoreRefusedError(
+    noSuchCursor,
+    `${what} was refused, nothing was written: its transaction was ended, or made to fail, by a statement that is not tenure’s. Whoever had its connection before has released it and still sends on it. Its connection is closed. Send nothing on a client after client.release(), and run this again.`,
+    safeCause(cause),
+  );
+}
+
 /**
  * The commit, or the rollback, found that the transaction it was to end is over. Neither a success nor a clean failure: if the work said
  * `COMMIT`, what it had written until then is there.

@@ -6,10 +6,14 @@ export type {
 } from './client.js';
 export {
   classifyPostgresError,
+  failedTransaction,
   leftOpen,
+  noSuchCursor,
   noTransaction,
   type PostgresPhase,
   sqlStateOf,
+  takenAway,
+  tellsOfLeftOpen,
 } from './errors.js';
 export { GuestLines, isPool } from './guest-lines.js';
 export { quoteLiteral, quoteSchema } from './identifiers.js';
@@ -17,7 +21,13 @@ export { refuseIfInside, refuseLeftOpen } from './left-open.js';
 export type { LineEvents, Lines, ServerCheck } from './lines.js';
 export { type Hearing, PostgresListener } from './listener.js';
 export { lockKey, migrationLockKey } from './lock-key.js';
-export { assertBegunNow, markCursor, markSetting } from './marked.js';
+export {
+  assertBegunNow,
+  leaveMark,
+  markCursor,
+  markSetting,
+  requireMark,
+} from './marked.js';
 export { type Answer, type Operation, PostgresOperations } from './operations.js';
 export { OwnLines } from './own-lines.js';
 export { validateUrl } from './pg-package.js';

@@ -8,6 +8,7 @@ import {
   mentions,
   noSuchCursor,
   sqlStateOf,
+  tellsOfLeftOpen,
   wasOpen,
 } from './errors.js';
 import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
@@ -18,6 +19,14 @@ import type { OpenTransaction, Rollback, TransactionAsk } from './open-transacti
  * its end this is the cheapest to ask for: no planner takes part.
  */
 export const markCursor = 'tenure_transaction';
+
+export const leaveMark = `DECLARE ${markCursor} CURSOR FOR VALUES (1)`;
+
+/**
+ * Fails where the cursor is gone, and in a transaction that has failed, where `COMMIT` would answer as if all were well, and
+ * roll back; what fails takes the rest of its message with it.
+ */
+export const requireMark = `CLOSE ${markCursor}`;
 
 /**
  * A setting of the session with a value that no other transaction gives it. A rollback takes it back, and whatever commits
@@ -32,14 +41,11 @@ export const assertBegunNow = `IF transaction_timestamp() <> statement_timestamp
   END IF;`;
 
 const markText = (nonce: string) =>
-  `DO $$ BEGIN ${assertBegunNow} END $$; SET ${markSetting} = '${nonce}'; DECLARE ${markCursor} CURSOR FOR VALUES (1)`;
+  `DO $$ BEGIN ${assertBegunNow} END $$; SET ${markSetting} = '${nonce}'; ${leaveMark}`;
 
-/**
- * The last message of a transaction. `CLOSE` fails where the cursor is gone, and in a transaction that has failed, where
- * `COMMIT` would answer as if all were well, and roll back; what fails takes the rest of its message with it.
- */
-const commitText = `CLOSE ${markCursor}; COMMIT`;
-const giveUpText = `CLOSE ${markCursor}; ROLLBACK`;
+/** The last message of a transaction. */
+const commitText = `${requireMark}; COMMIT`;
+const giveUpText = `${requireMark}; ROLLBACK`;
 
 /** The SQLSTATE by which we learn that what is rolled back is not what was begun. */
 const hasCommitted = 'TN014';
@@ -60,9 +66,7 @@ export async function beginMarked(
   try {
     await send(client, own, `${text}; ${mark(nonce)}`);
   } catch (error) {
-    const state = sqlStateOf(error);
-    // The first statement of a transaction cannot be in one that has failed.
-    if (state === wasOpen || state === failedTransaction) throw leftOpen(own.what, error);
+    if (tellsOfLeftOpen(error)) throw leftOpen(own.what, error);
     throw classifyPostgresError(error, 'transaction', own.what);
   }
   return new MarkedTransaction(client, own, nonce);

@@ -1,14 +1,15 @@
 import type {
+  Ask,
   PostgresClient,
   PostgresPoolHandle,
   PostgresSession,
 } from '../../drivers/postgres/index.js';
 import { StoreRefusedError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
-import type { Step } from '../rules/steps.js';
+import type { Decision, Step } from '../rules/steps.js';
 import { Change } from './change.js';
 import { type ChangeTexts, readerOf, type StandingRow } from './changes.js';
-import { askTogether } from './messages.js';
+import { askTogether, beginTogether, commitTogether } from './messages.js';
 
 export interface ChangeQueueOptions {
   readonly runtime: Runtime;
@@ -20,6 +21,24 @@ export interface ChangeQueueOptions {
   readonly begin: (timeoutMs: number) => string;
   /** What is told of a failure. */
   readonly explained: (error: unknown) => unknown;
+}
+
+/** What was found of the jobs of a batch. */
+interface Found {
+  /** Those that are locked. One that is there, and is not among them, somebody else has locked. */
+  readonly held: ReadonlySet<string>;
+  readonly rows: ReadonlyMap<string, StandingRow>;
+}
+
+interface Decided extends Decision<unknown> {
+  readonly change: Change;
+  readonly job: string;
+}
+
+/** How the messages of a transaction are asked, which has its time limit in common. */
+interface Asking {
+  readonly wholeMs: number;
+  of(phase: 'transaction' | 'commit'): Ask;
 }
 
 /** A transaction locks so many jobs at most. */
@@ -114,41 +133,75 @@ export class ChangeQueue {
   }
 
   async #transact(session: PostgresSession<PostgresClient>, batch: Change[]): Promise<void> {
-    const { runtime, texts, begin } = this.#options;
-    const endMs = Math.max(...batch.map(({ endMs }) => endMs));
-    const wholeMs = endMs - runtime.now().monotonicMs;
-    const what = batch.length === 1 ? (batch[0] as Change).what : 'a write of jobs';
-    const ask = (phase: 'transaction' | 'commit') => {
-      const timeoutMs = Math.max(1, endMs - runtime.now().monotonicMs);
-      return { ...{ runtime, phase, what, wholeMs }, timeoutMs };
-    };
     for (const change of batch) change.begin();
-    const asked = batch.map(({ step }) => step);
-    const jobs = asked.map(({ job }) => job);
-    const first = [begin(wholeMs), texts.lock(jobs), texts.standing(asked)];
-    const [locked, standing] = (await askTogether(session, ask('transaction'), first)).slice(-2);
-    const held = new Set((locked as { job: string }[]).map(({ job }) => job));
-    const found = new Map((standing as StandingRow[]).map((row) => [row.job, row]));
-    const decisions = batch.flatMap((change) => {
-      const { job } = change.step;
-      const row = found.get(job);
-      if (row !== undefined && !held.has(job)) return this.#postpone(change);
-      const decision = change.isOver ? undefined : change.decide(readerOf(row));
-      return decision === undefined ? [] : [{ change, job, ...decision }];
-    });
-    const updates = decisions.flatMap(({ job, update }) =>
-      update === undefined ? [] : [{ job, update }],
-    );
-    const last = updates.length === 0 ? ['ROLLBACK'] : [texts.write(updates), 'COMMIT'];
-    await askTogether(session, ask(updates.length === 0 ? 'transaction' : 'commit'), last);
+    const asking = this.#asking(batch);
+    const found = await this.#read(session, batch, asking);
+    const decisions = this.#decide(batch, found);
+    await this.#write(session, decisions, asking);
     for (const { change, answer } of decisions) change.answer(answer);
   }
 
-  /** Somebody else has locked its job: it waits for that, and nobody waits with it. */
-  #postpone(change: Change): [] {
+  /** How long the transaction may take, and what it is called. */
+  #asking(batch: readonly Change[]): Asking {
+    const { runtime } = this.#options;
+    const endMs = Math.max(...batch.map(({ endMs }) => endMs));
+    const leftMs = () => Math.max(1, endMs - runtime.now().monotonicMs);
+    const wholeMs = leftMs();
+    const what = batch.length === 1 ? (batch[0] as Change).what : 'a write of jobs';
+    return { wholeMs, of: (phase) => ({ runtime, phase, what, wholeMs, timeoutMs: leftMs() }) };
+  }
+
+  /** Locks the jobs of a batch, and reads them. */
+  async #read(
+    session: PostgresSession<PostgresClient>,
+    batch: readonly Change[],
+    asking: Asking,
+  ): Promise<Found> {
+    const { texts, begin } = this.#options;
+    const asked = batch.map(({ step }) => step);
+    const jobs = asked.map(({ job }) => job);
+    const first = [begin(asking.wholeMs), texts.lock(jobs), texts.standing(asked)];
+    const answers = await beginTogether(session, asking.of('transaction'), first);
+    const [locked, standing] = answers.slice(-2) as [{ job: string }[], StandingRow[]];
+    return {
+      held: new Set(locked.map(({ job }) => job)),
+      rows: new Map(standing.map((row) => [row.job, row])),
+    };
+  }
+
+  /** What follows for each; a change whose job somebody else has locked is put back. */
+  #decide(batch: readonly Change[], { held, rows }: Found): Decided[] {
+    const decisions: Decided[] = [];
+    for (const change of batch) {
+      const { job } = change.step;
+      const row = rows.get(job);
+      if (row !== undefined && !held.has(job)) {
+        this.#postpone(change);
+      } else if (!change.isOver) {
+        const decision = change.decide(readerOf(row));
+        if (decision !== undefined) decisions.push({ change, job, ...decision });
+      }
+    }
+    return decisions;
+  }
+
+  /** Ends the transaction. */
+  async #write(
+    session: PostgresSession<PostgresClient>,
+    decisions: readonly Decided[],
+    asking: Asking,
+  ): Promise<void> {
+    const updates = decisions.flatMap(({ job, update }) =>
+      update === undefined ? [] : [{ job, update }],
+    );
+    if (updates.length === 0) await askTogether(session, asking.of('transaction'), ['ROLLBACK']);
+    else await commitTogether(session, asking.of('commit'), [this.#options.texts.write(updates)]);
+  }
+
+  /** It waits for whoever holds it up, and nobody waits with it. */
+  #postpone(change: Change): void {
     change.wait(true);
     this.#waiting.unshift(change);
-    return [];
   }
 
   /** What the server refuses of several may be the fault of one. */
