@@ -7,6 +7,12 @@ import type { LeaseRecord } from './record.js';
  */
 export type Standing = 'waiting' | 'present' | 'observing';
 
+export const standings: readonly Standing[] = ['waiting', 'present', 'observing'];
+
+export function isStanding(value: unknown): value is Standing {
+  return standings.includes(value as Standing);
+}
+
 export interface EnrollRequest {
   readonly name: string;
   readonly holder: Holder;

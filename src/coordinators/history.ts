@@ -27,6 +27,10 @@ export interface ActEntry {
   readonly to?: string;
 }
 
+export function isActWord(value: unknown): value is ActEntry['act'] {
+  return value === 'revoke' || value === 'suspend' || value === 'resume';
+}
+
 /** How many lines are kept of a name. */
 export const historyCount = 100;
 /** How long the lines of a name that nobody uses are kept: random names must not fill a store. 30 days. */

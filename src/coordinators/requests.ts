@@ -1,7 +1,7 @@
 import { requireDuration, requireKnown } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { type Act, longestByBytes, longestReasonBytes, type RevokeRequest } from './acts.js';
-import type { EnrollRequest, Standing, WithdrawRequest } from './candidates.js';
+import { type EnrollRequest, isStanding, standings, type WithdrawRequest } from './candidates.js';
 import {
   type AcquireRequest,
   type CallOptions,
@@ -26,7 +26,6 @@ import { highestTerm, validateTerm } from './term.js';
 type TtlLimits = Pick<CoordinatorPromises, 'smallestTtlMs' | 'largestTtlMs'>;
 
 const endReasonPattern = /^[a-z-]{1,32}$/;
-const standings: readonly Standing[] = ['waiting', 'present', 'observing'];
 const shortestEntryMs = 100;
 const attemptPattern = /^[0-9a-f]{32}$/;
 
@@ -84,7 +83,7 @@ export function checkHandoffs(
 export function checkEnrollments(requests: readonly EnrollRequest[]): EnrollRequest[] {
   return checkBatch(requests, (request) => {
     checkHolder(request.holder);
-    if (!standings.includes(request.standing)) {
+    if (!isStanding(request.standing)) {
       const remedy = `use ${standings.join(', ')}`;
       throw new OptionError('standing', request.standing, 'is no standing of a candidate', remedy);
     }

@@ -36,8 +36,8 @@ function parseMetadata(text: string | undefined): MemberMetadata | undefined {
   if (text === undefined) return undefined;
   try {
     const { state, shardCount } = JSON.parse(text) as Record<string, unknown>;
-    if (!states.includes(state) || typeof shardCount !== 'number') return undefined;
-    return { state: state as MemberState, shardCount };
+    if (!states.includes(state) || !Number.isSafeInteger(shardCount)) return undefined;
+    return { state: state as MemberState, shardCount: shardCount as number };
   } catch {
     return undefined;
   }

@@ -33,6 +33,7 @@ export function formatPins(table: PinTable): string {
 export function parsePins(name: string, stored: StoredDocument, shardCount: number): PinTable {
   const document = parseObject(name, stored.text);
   if (document.format !== format) throw corrupt(name, 'its format is unknown');
+  if (typeof document.shardCount !== 'number') throw corrupt(name, 'it has no shard count');
   if (document.shardCount !== shardCount) {
     throw new OptionError(
       'shardCount',

@@ -132,8 +132,11 @@ export class EntryPlan {
     if (own?.kv.lease === leaseId) return;
     const leads = leaderOf(view)?.value;
     if (leads?.holder.equals(holder)) return;
-    const key = own?.kv.key ?? queueKey;
-    this.#draft.expect(key, own?.kv);
+    // Somebody has written over a key that is named for this holder: it is written anew.
+    const damaged = view.queue.find(({ kv, value }) => kv.key === queueKey && value === undefined);
+    const before = own?.kv ?? damaged?.kv;
+    const key = before?.key ?? queueKey;
+    this.#draft.expect(key, before);
     this.#draft.put(key, write({ state: 'waits', id: holder.id, holder }), leaseId);
   }
 

@@ -1,5 +1,5 @@
 import type { EtcdKeyValue } from '../../drivers/etcd/index.js';
-import { StoreRefusedError } from '../../errors/index.js';
+import { RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
 import { type HistoryEntry, historyLifeMs } from '../history.js';
 import type { StoredLease } from '../rules/record.js';
 import type { NameChange } from '../rules/snapshot.js';
@@ -16,6 +16,10 @@ const historyLeaseAgeMs = 24 * 60 * 60 * 1000;
 
 /** The `storeCode` of a step that is more than one transaction takes. */
 export const tooManyWaiters = 'TOO_MANY_WAITERS';
+
+export function foreignSpace(key: string): string {
+  return `what the namespace counts its terms from (the key "${key}") was written by somebody else, so no term is granted. Write there what stood there before, or use a new namespace.`;
+}
 
 /** Makes of what the rules changed one conditional transaction. */
 export class Planner {
@@ -131,6 +135,7 @@ export class Planner {
 
   #writeSpace(): void {
     const { view, keys, offset } = this.#draft.options;
+    if (view.isSpaceForeign) throw new RecordCorruptError(foreignSpace(keys.space));
     const { historyLease, historyLeaseAtMs } = view.space;
     const isNew = this.#writesSpace;
     const value = {

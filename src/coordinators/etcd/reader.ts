@@ -18,7 +18,7 @@ import {
   usualWhereabouts,
   whereaboutsOf,
 } from './own.js';
-import { type SpaceValue, sessionAtMs, spaceValue } from './values.js';
+import { emptySpace, type SpaceValue, sessionAtMs, spaceValue } from './values.js';
 import {
   type Facts,
   leaderOf,
@@ -39,6 +39,8 @@ export interface View {
   readonly revision: number;
   readonly space: SpaceValue;
   readonly spaceKey: EtcdKeyValue | undefined;
+  /** What stands there is not ours, so that nobody knows what terms are counted from: none is granted. */
+  readonly isSpaceForeign: boolean;
   readonly facts: Facts;
 }
 
@@ -87,10 +89,12 @@ export class Reader {
       });
       return viewOf(name, Object.fromEntries(keys), own.get(name), new Map(others));
     });
-    const space = spaceValue(spaceKey?.value);
+    const known = spaceValue(spaceKey?.value);
+    const space = known ?? emptySpace;
     const facts = await this.#facts(views, space, options);
     const byName = new Map(views.map((view) => [view.name, view]));
-    return { names: byName, parts, revision, space, spaceKey, facts };
+    const isSpaceForeign = known === undefined;
+    return { names: byName, parts, revision, space, spaceKey, isSpaceForeign, facts };
   }
 
   /** The one before each of ours who wait for a name. */

@@ -1,5 +1,6 @@
 import type { EtcdKeyValue } from '../../drivers/etcd/index.js';
-import { largestMetadataBytes } from '../contract.js';
+import { RecordCorruptError } from '../../errors/index.js';
+import { largestMetadataBytes, type StoredDocument } from '../contract.js';
 import type { HistoryEntry } from '../history.js';
 import { Holder } from '../holder.js';
 import type { StoredCandidate } from '../rules/candidate.js';
@@ -142,15 +143,30 @@ export function snapshotOf(view: NameView, facts: Facts): NameSnapshot {
     suspension: view.suspended && suspensionValue(view.suspended.value),
     candidates: view.candidateKeys.flatMap((kv) => candidateOf(kv, facts) ?? []),
     history: view.history.lines,
-    document: documentValue(view.document?.value),
+    document: view.document && documentOf(view.document),
   };
+}
+
+/** @throws {RecordCorruptError} if it is none: to answer that there is no document would have it written over. */
+function documentOf({ key, value }: EtcdKeyValue): StoredDocument {
+  const document = documentValue(value);
+  if (document !== undefined) return document;
+  throw new RecordCorruptError(
+    `what stands in the place of a document (the key "${key}") is none. Somebody else wrote it; remove it there.`,
+  );
+}
+
+/** What stands in the place of a suspension, and is none of ours: the name is granted to nobody. */
+export function foreignSuspensionOf({ suspended }: NameView): EtcdKeyValue | undefined {
+  const isForeign = suspended !== undefined && suspensionValue(suspended.value) === undefined;
+  return isForeign ? suspended : undefined;
 }
 
 export function recordOf(view: NameView, facts: Facts): StoredRecord | undefined {
   const leader = leaderOf(view);
   if (leader !== undefined) return leaseOf(leader, facts);
-  const stray = strayOf(view);
-  if (stray !== undefined) return { kind: 'foreign', text: stray.kv.value };
+  const foreign = strayOf(view)?.kv ?? foreignSuspensionOf(view);
+  if (foreign !== undefined) return { kind: 'foreign', text: foreign.value };
   return view.after && followingOf(view.after, facts);
 }
 

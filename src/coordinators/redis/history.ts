@@ -1,4 +1,5 @@
 import type { ActEntry, HistoryEntry, TermEntry } from '../history.js';
+import { isTerm } from '../term.js';
 import { parseWords } from './words.js';
 
 /*
@@ -18,7 +19,7 @@ export function parseLine(text: string): HistoryEntry | undefined {
 
 function parseTerm(text: string): TermEntry | undefined {
   const [, number, holderId, grantedAt, endedAt, endReason] = term.exec(text) ?? [];
-  if (holderId === undefined) return undefined;
+  if (holderId === undefined || !isTerm(Number(number))) return undefined;
   const hasEnded = endedAt !== '' && endReason !== '';
   return {
     kind: 'term',

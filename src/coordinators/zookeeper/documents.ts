@@ -20,6 +20,7 @@ const partBytes = 500_000;
 /** No write takes so long: a part that is older, and that no head tells of, was left by a writer that ended. */
 const abandonedMs = 60 * 60 * 1_000;
 const empty = Buffer.alloc(0);
+const partPattern = /^[0-9a-f]{32}-\d{1,6}$/;
 
 interface Head {
   readonly tenure: 1;
@@ -136,8 +137,7 @@ export class Documents {
     const nodeVersion = node.stat.version;
     if (node.data.length === 0) return { head: undefined, nodeVersion };
     const head = parseObject(node.data.toString()) as Partial<Head> | undefined;
-    if (head?.tenure === 1 && typeof head.version === 'number' && Array.isArray(head.parts))
-      return { head: head as Head, nodeVersion };
+    if (head !== undefined && isHead(head)) return { head, nodeVersion };
     throw new RecordCorruptError(
       `the node ${path} holds no document of tenure's. Somebody else wrote it; remove it there.`,
     );
@@ -199,6 +199,14 @@ export class Documents {
   ): Promise<void> {
     await Promise.allSettled(parts.map((part) => control.delete(`${path}/${part}`)));
   }
+}
+
+/** The parts are parts of paths. */
+function isHead(head: Partial<Head>): head is Head {
+  const { tenure, version, parts } = head;
+  if (tenure !== 1 || !Number.isSafeInteger(version) || (version ?? 0) < 1) return false;
+  const isPart = (part: unknown) => typeof part === 'string' && partPattern.test(part);
+  return Array.isArray(parts) && parts.every(isPart);
 }
 
 function damaged(path: string): RecordCorruptError {

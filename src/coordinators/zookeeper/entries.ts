@@ -181,9 +181,10 @@ function decodeCandidate(
   const written = parseObject(data.toString()) as Partial<WrittenCandidate> | undefined;
   if (written?.tenure !== 1) return undefined;
   const { ttlMs, session, metadata, sinceMs = stat.createdAtMs } = written;
-  const holder = Holder.parse(String(written.holder));
-  if (holder?.digest !== place.digest || session === undefined) return undefined;
-  if (typeof ttlMs !== 'number') return undefined;
+  const holder = Holder.parse(typeof written.holder === 'string' ? written.holder : '');
+  if (holder?.digest !== place.digest || typeof session !== 'string') return undefined;
+  if (!Number.isFinite(ttlMs) || ttlMs === undefined || !Number.isFinite(sinceMs)) return undefined;
+  if (metadata !== undefined && typeof metadata !== 'string') return undefined;
   const { standing, preference, digest } = place;
   const entry = {
     ...{ holder, id: holder.id, digest, standing, preference, since: rank, sinceMs, metadata },

@@ -92,6 +92,9 @@ export class NameLoader {
       const whole = { ...base, state: state as NameState, foreign: undefined };
       if (node !== undefined && particulars !== undefined)
         return { ...whole, leaseNode: { ...particulars, stat: node.stat }, isSessionAlive: true };
+      // Its session lives, and somebody has written over what it says: nobody can tell whose it is, or until when.
+      if (node !== undefined)
+        return { ...noLease, ...base, state: {}, foreign: node.data.toString() };
       // It may have been released since: only if the text still tells of it, it has ended without a word.
       const [again, session] = await Promise.all([
         nodeOrNothing(call, connection, path),

@@ -1,5 +1,5 @@
 import type { NodeStat } from '../../drivers/zookeeper/index.js';
-import type { HistoryEntry } from '../history.js';
+import { type HistoryEntry, isActWord } from '../history.js';
 import { Holder } from '../holder.js';
 import type { Revocation } from '../record.js';
 import type { StoredLockDelay, StoredReservation, StoredRevocation } from '../rules/record.js';
@@ -96,9 +96,9 @@ export function decodeState(data: Buffer, by: WrittenBy): NameState | undefined 
         ? { term: checkedTerm((written.base ?? 0) + by.modifiedZxid), grantedAtMs: by.modifiedAtMs }
         : { term: checkedTerm(term), grantedAtMs: number(grantedAtMs) };
     return {
-      lease: written.lease && decodeLease(written.lease, grant),
-      after: written.after && checkedAfter(written.after),
-      suspension: written.suspension && checkedAct(written.suspension),
+      lease: decoded(written.lease, (lease) => decodeLease(lease, grant)),
+      after: decoded(written.after, checkedAfter),
+      suspension: decoded(written.suspension, checkedAct),
       history: written.history?.map((entry) => decodeEntry(entry, grant)),
       isSwept: written.swept === true,
     };
@@ -107,22 +107,35 @@ export function decodeState(data: Buffer, by: WrittenBy): NameState | undefined 
   }
 }
 
+/** Only what is absent is nothing: `null` or `0` in its place was written by somebody else. */
+function decoded<Value, Decoded>(
+  value: Value | undefined,
+  decode: (value: Value) => Decoded,
+): Decoded | undefined {
+  return value === undefined ? undefined : decode(value);
+}
+
 function decodeLease(written: NonNullable<Written['lease']>, grant: Grant): LeaseState {
   const holder = Holder.parse(text(written.holder));
   if (holder === undefined) throw new TypeError('no holder');
   return {
     holder,
-    attempt: text(written.attempt),
+    attempt: hex(written.attempt),
     ...grant(written),
     graceMs: number(written.graceMs),
-    session: text(written.session),
-    revocation: written.revocation && checkedRevocation(written.revocation),
+    session: hex(written.session),
+    revocation: decoded(written.revocation, checkedRevocation),
   };
 }
 
 function decodeEntry(entry: HistoryEntry, grant: Grant): HistoryEntry {
-  if (entry.kind === 'act') return { ...checkedAct(entry), kind: 'act', act: entry.act };
-  const { holderId, endedAtMs, endReason } = entry;
+  if (entry.kind === 'act') {
+    if (!isActWord(entry.act)) throw new TypeError('no act');
+    return { ...checkedAct(entry), kind: 'act', act: entry.act };
+  }
+  const { holderId } = entry;
+  const endedAtMs = decoded(entry.endedAtMs, number);
+  const endReason = decoded(entry.endReason, text);
   const { term, grantedAtMs } = grant(entry);
   return { kind: 'term', term, holderId: text(holderId), grantedAtMs, endedAtMs, endReason };
 }
@@ -131,12 +144,12 @@ function checkedAfter(after: NonNullable<NameState['after']>): NonNullable<NameS
   number(after.deadlineMs);
   checkedTerm(after.term);
   if (after.kind === 'reservation') {
-    text(after.to);
-    return after;
+    const { term, deadlineMs } = after;
+    return { kind: 'reservation', to: text(after.to), term, deadlineMs };
   }
   if (after.kind !== 'lock-delay') throw new TypeError('neither');
   const { revocation } = after;
-  return { ...after, revocation: revocation && checkedRevocation(revocation) };
+  return { ...after, revocation: decoded(revocation, checkedRevocation) };
 }
 
 function checkedRevocation(revocation: StoredRevocation): StoredRevocation {
@@ -162,9 +175,9 @@ export function decodeLeaseNode(data: Buffer): LeaseParticulars | undefined {
   const written = parseObject(data.toString()) as
     | { tenure?: unknown; ttlMs?: unknown; metadata?: unknown }
     | undefined;
-  if (written?.tenure !== format || typeof written.ttlMs !== 'number') return undefined;
+  if (written?.tenure !== format || !Number.isFinite(written.ttlMs)) return undefined;
   const { ttlMs, metadata } = written;
-  return { ttlMs, metadata: typeof metadata === 'string' ? metadata : undefined };
+  return { ttlMs: ttlMs as number, metadata: typeof metadata === 'string' ? metadata : undefined };
 }
 
 export function parseObject(json: string): object | undefined {
@@ -179,6 +192,12 @@ export function parseObject(json: string): object | undefined {
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   throw new TypeError('no text');
+}
+
+/** Part of the path of a node. */
+function hex(value: unknown): string {
+  if (typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)) return value;
+  throw new TypeError('not hexadecimal');
 }
 
 function checkedTerm(value: unknown): number {
