@@ -127,10 +127,15 @@ const tellingCount = 2;
 
 function judgeStoreWords(loss: LossEvidence): Verdict | undefined {
   const { errors, store, sinceRenewedMs } = loss;
-  const { refused = 0, loading = 0, replica = 0, overloaded = 0, denied = 0, reset = 0 } = errors;
+  const { refused = 0, loading = 0, replica = 0, overloaded = 0 } = errors;
+  const { denied = 0, reset = 0, timeout = 0 } = errors;
   const forTime = `for ${sayMs(sinceRenewedMs)}`;
   const isDown = refused + loading >= tellingCount;
-  if (replica >= tellingCount || (isReplicated(store) && (isDown || reset >= tellingCount)))
+  // Where each request tries all servers, one that is refused or reset was so by all of them; silence of others is an election.
+  const isMoving = triesAll(store)
+    ? isDown && timeout >= tellingCount
+    : isReplicated(store) && (isDown || reset >= tellingCount);
+  if (replica >= tellingCount || isMoving)
     return verdict('failover', `${forTime} no server took renewals (${kinds(loss)})`);
   if (isDown) {
     const how = loading > 0 ? 'the store was starting' : 'nothing listened at its address';
@@ -180,6 +185,11 @@ function isGone({ reason }: LossEvidence): boolean {
 /** Whether another server can take over. */
 function isReplicated(store: string): boolean {
   return /^(?:redis-(?:sentinel|cluster|quorum)|etcd|zookeeper)$/.test(store);
+}
+
+/** Whether a request fails only when every server has failed it. */
+function triesAll(store: string): boolean {
+  return store === 'etcd' || store === 'zookeeper';
 }
 
 function kinds({ errors, missedCount }: LossEvidence): string {

@@ -62,6 +62,22 @@ describe('one loss is explained by', () => {
       { store: 'redis-sentinel', errors: { refused: 2 }, missedCount: 2 },
       'failover',
     ],
+    [
+      'members at none of whose ports anything listened',
+      { store: 'etcd', errors: { refused: 3, reset: 1 }, missedCount: 4 },
+      'store-restarted',
+    ],
+    [
+      'members of which one was gone, and the others did not answer',
+      { store: 'etcd', errors: { refused: 2, timeout: 2 }, missedCount: 4 },
+      'failover',
+    ],
+    [
+      'members that had no leader',
+      { store: 'etcd', errors: { replica: 2 }, missedCount: 2 },
+      'failover',
+    ],
+    ['resets by all members', { store: 'etcd', errors: { reset: 4 }, missedCount: 4 }, 'network'],
     ['a store without room', { errors: { overloaded: 4 }, missedCount: 4 }, 'store-overloaded'],
     ['missing rights', { errors: { denied: 4 }, missedCount: 4 }, 'store-denies'],
     ['silence', { errors: { timeout: 4 }, missedCount: 4 }, 'network'],
