@@ -143,8 +143,10 @@ export interface RunCancellation extends Act {
 
 export interface JobChange {
   readonly job: string;
-  /** The new value of {@link JobRecord.consideredToMs}; it never falls. */
+  /** The new value of {@link JobRecord.consideredToMs}; it never falls, but by {@link clockBack}. */
   readonly consideredToMs?: number;
+  /** The store's clock was set back: the times of the record fall to what it shows, and how far they were is kept. */
+  readonly clockBack?: ClockBack;
   /** A run to begin: refused if there is one with its id, or, if it is a tick's, while the job is paused. */
   readonly begin?: RunRecord;
   /** Runs as they stand from now on. */
@@ -153,6 +155,12 @@ export interface JobChange {
   readonly doneRequests?: readonly string[];
   /** Of the ended runs only so many are kept, those with the latest ticks. */
   readonly keepRuns?: number;
+}
+
+export interface ClockBack {
+  /** The latest time in the record, as it was seen. If it is another one, nothing falls. */
+  readonly seenMs: number;
+  readonly toMs: number;
 }
 
 export type WriteResult =

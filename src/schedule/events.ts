@@ -24,6 +24,12 @@ export interface ScheduleEvents {
    * one once it is mended, or forgotten. Once, until it has been led again.
    */
   jobCorrupt: { readonly job: string; readonly error: unknown };
+  /**
+   * A job is ahead of the store's clock, by so much: the clock ran ahead, and was set back. `isMended`: its ticks come due
+   * again from the clock's now on, and none of those that have a run gets another one. Else too few runs were kept to tell
+   * which have run, and none begins until the clock has caught up, or the job was forgotten. Once a term.
+   */
+  clockWentBack: { readonly job: string; readonly aheadMs: number; readonly isMended: boolean };
   /** Somebody had a job forgotten that is defined here. It is made anew, with the ticks from then on. */
   jobForgotten: { readonly job: string };
   /** The store refused or gave no answer, to a leader or to a candidate. It is tried again. */
@@ -49,6 +55,7 @@ export interface ScheduleEvents {
 export const scheduleEventNames: Known<ScheduleEvents> = {
   ...{ runBegan: true, runEnded: true, runFailed: true, runInterrupted: true, runOverdue: true },
   ...{ ticksSkipped: true, jobElsewhere: true, jobCorrupt: true, jobForgotten: true },
+  ...{ clockWentBack: true },
   ...{ storeFailed: true, leading: true, stoppedLeading: true, leadershipFailed: true },
   ...{ startFailed: true, stopped: true },
 };

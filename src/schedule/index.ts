@@ -3,6 +3,7 @@ export type {
   Cancelling,
   CancelResult,
   ClaimResult,
+  ClockBack,
   CorruptJob,
   ForgetResult,
   JobChange,

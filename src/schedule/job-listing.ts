@@ -3,6 +3,7 @@ import type { CorruptJob, JobsView, JobView } from './contract.js';
 import { timesOf } from './cron.js';
 import type { JobPause, RunRecord, RunRequest } from './records.js';
 import { countsFromMs } from './rules/changes.js';
+import { aheadOf, countedAt } from './rules/clock-back.js';
 
 /**
  * Whether anybody runs a job now. `led`: the leader of its election. `leaderless`: nobody leads there. `left-out`: somebody
@@ -37,6 +38,11 @@ export interface JobListing {
   readonly nextMs: number | undefined;
   /** For so long it has been due and has not begun, in milliseconds; 0 if it is not due, or a run of it is open. */
   readonly overdueMs: number;
+  /**
+   * By so much it is ahead of the store's clock, which was set back, in milliseconds: no tick begins until a leader has mended
+   * that (`clockWentBack`), or the clock has caught up. 0 if it is not, or by less than ten seconds.
+   */
+  readonly aheadMs: number;
   /** A run that has not ended. */
   readonly open: RunRecord | undefined;
   /** The run with the latest tick. */
@@ -63,7 +69,7 @@ function listingOf(view: JobView, lease: LeaseRecord | undefined, nowMs: number)
   const { record, pause, open, latest, requests } = view;
   const { job, cron, timeZone, election, holderId, term } = record;
   const times = pause === undefined ? timesOf(cron, timeZone) : undefined;
-  const nextMs = times?.nextAfter(countsFromMs(record));
+  const nextMs = times?.nextAfter(countsFromMs(countedAt(record, nowMs)));
   const isDue = nextMs !== undefined && open.length === 0;
   return {
     ...{ job, cron, timeZone, election, term, pause, nextMs, latest, requests },
@@ -71,6 +77,7 @@ function listingOf(view: JobView, lease: LeaseRecord | undefined, nowMs: number)
     leadership: leadershipOf(view, lease),
     electedId: lease?.state === 'held' ? lease.holder.id : undefined,
     overdueMs: isDue ? Math.max(0, nowMs - nextMs) : 0,
+    aheadMs: aheadOf(record, nowMs),
     open: open[0],
     problem: undefined,
   };
@@ -86,7 +93,16 @@ function leadershipOf({ record }: JobView, lease: LeaseRecord | undefined): JobL
 
 function unreadable({ job, error }: CorruptJob): JobListing {
   return {
-    ...{ job, cron: '', timeZone: '', election: '', leaderId: '', term: 0, overdueMs: 0 },
+    ...{
+      job,
+      cron: '',
+      timeZone: '',
+      election: '',
+      leaderId: '',
+      term: 0,
+      overdueMs: 0,
+      aheadMs: 0,
+    },
     ...{ leadership: 'unreadable', electedId: undefined, pause: undefined, nextMs: undefined },
     ...{ open: undefined, latest: undefined, requests: [], problem: error.message },
   };

@@ -24,6 +24,8 @@ export interface JobRecord extends JobDefinition {
   readonly changedAtMs?: number;
   readonly formerCron?: string;
   readonly formerTimeZone?: string;
+  /** Up to this time ticks were considered before the store's clock was set back, and `consideredToMs` with it. */
+  readonly aheadToMs?: number;
 }
 
 /** Why nothing new begins, and who said so. */

@@ -26,7 +26,7 @@ const whole: {
   job: {
     ...{ job: 'settle', cron: '* * * * *', timeZone: 'UTC', election: 'schedule', term: nowMs },
     ...{ holderDigest: 'a'.repeat(32), holderId: 'replica-1', consideredToMs: nowMs },
-    ...{ changedAtMs: nowMs, formerCron: '@daily', formerTimeZone: 'UTC' },
+    ...{ changedAtMs: nowMs, formerCron: '@daily', formerTimeZone: 'UTC', aheadToMs: nowMs },
   },
   run: {
     ...{

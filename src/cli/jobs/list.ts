@@ -45,10 +45,11 @@ function asRow(listing: JobListing): string[] {
 }
 
 function sayNote(listing: JobListing): string {
-  const { pause, overdueMs } = listing;
+  const { pause, overdueMs, aheadMs } = listing;
   return [
     sayLeadership(listing),
     overdueMs < noticedMs ? '' : `due ${sayDuration(overdueMs)} ago`,
+    aheadMs === 0 ? '' : `${sayDuration(aheadMs)} ahead of the store's clock, which was set back`,
     pause === undefined ? '' : `paused ${sayAct(pause)}`,
     sayRequests(listing),
   ]
@@ -91,9 +92,21 @@ function sayRequests({ requests }: JobListing): string {
 
 function listingAsJson(listing: JobListing): object {
   const { job, cron, timeZone, election, leaderId, term, pause, nextMs } = listing;
-  const { leadership, electedId = null, overdueMs, problem = null } = listing;
+  const { leadership, electedId = null, overdueMs, aheadMs, problem = null } = listing;
   return {
-    ...{ job, cron, timeZone, election, leaderId, term, leadership, electedId, overdueMs, problem },
+    ...{
+      job,
+      cron,
+      timeZone,
+      election,
+      leaderId,
+      term,
+      leadership,
+      electedId,
+      overdueMs,
+      aheadMs,
+      problem,
+    },
     nextAtMs: nextMs ?? null,
     pause: pause ?? null,
     open: listing.open === undefined ? null : runAsJson(listing.open),

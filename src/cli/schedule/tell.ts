@@ -1,6 +1,7 @@
 import { redactSecrets } from '../../errors/index.js';
 import type { RunRecord, Schedule } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
+import { sayDuration } from '../duration.js';
 import { sayDetail, sayState, sayTook } from '../jobs/run-text.js';
 import type { Voice } from '../supervise/voice.js';
 
@@ -36,6 +37,14 @@ export function tellOf(schedule: Schedule, voice: Voice): void {
     const { count, fromMs } = skipped;
     const which = count === 1 ? 'a tick' : `${count} ticks`;
     voice.say(`${job} skips ${which}, from ${sayInstant(fromMs)} on`);
+  });
+  events.on('clockWentBack', ({ job, aheadMs, isMended }) => {
+    const what = isMended
+      ? 'it goes on from now'
+      : 'nothing of it begins until the clock has caught up, or it was forgotten';
+    voice.say(
+      `${job} is ${sayDuration(aheadMs)} ahead of the store's clock, which was set back: ${what}`,
+    );
   });
   events.on('jobElsewhere', ({ job, election }) =>
     voice.say(

@@ -140,6 +140,29 @@ export const writeCases: readonly JobStoreCase[] = [
     },
   },
   {
+    id: 'writes/clock-back',
+    title: 'it falls when the clock was set back, once, and how far it was is kept',
+    needs: [],
+    run: async ({ store, other }) => {
+      const token = tokenOf(1);
+      const { record } = await claimed(store, token);
+      const toMs = record.consideredToMs;
+      const seenMs = toMs + 3_600_000;
+      await write(store, token, { consideredToMs: seenMs });
+      const clockBack = { seenMs, toMs };
+      await write(store, token, { clockBack: { seenMs: seenMs - 1, toMs } });
+      const late = await other.write(tokenOf(2), { job, clockBack }, call);
+      assert.deepEqual(late, { outcome: 'refused', installedTerm: 1 });
+      assert.equal((await viewOf(store)).record.consideredToMs, seenMs);
+      await write(store, token, { clockBack });
+      assert.deepEqual((await viewOf(store)).record, { ...record, aheadToMs: seenMs });
+      await write(store, token, { consideredToMs: toMs + 500 });
+      await write(store, token, { clockBack });
+      const { consideredToMs, aheadToMs } = (await claimed(other, tokenOf(3))).record;
+      assert.deepEqual([consideredToMs, aheadToMs], [toMs + 500, seenMs]);
+    },
+  },
+  {
     id: 'writes/fields',
     title: 'a run is read as it was written, whatever its texts hold',
     needs: [],

@@ -4,10 +4,13 @@ import type { JobChange, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
 import type { ScheduleEvents } from '../events.js';
 import { isOpen, type RunRecord, type RunState } from '../records.js';
+import { aheadOf, isAhead, reachedMs, setBack } from '../rules/clock-back.js';
+import type { Due } from '../rules/due.js';
 import type { JobWork } from '../work.js';
 import { Attempt, type AttemptOutcome } from './attempt.js';
 import { detailOf, type EndFacts, RunDrafts, shortened, skippedOf } from './drafts.js';
 import { dueOf } from './due-of.js';
+import { isKept, nothingIsPruned } from './past-runs.js';
 import { type Pen, StoppedAskingError } from './pen.js';
 
 export interface LedJobOptions {
@@ -36,6 +39,8 @@ export class LedJob {
   #busy: Promise<void> | undefined;
   #attempt: Attempt | undefined;
   #failure: unknown;
+  /** Told, and could not be mended. */
+  #aheadToMs: number | undefined;
 
   constructor(options: LedJobOptions, view: JobView) {
     this.#options = options;
@@ -107,17 +112,52 @@ export class LedJob {
         return {
           act: () => this.#end(run, 'cancelled', { detail: cancelled.reason, by: cancelled.by }),
         };
-      const atMs = run.state === 'waiting' ? (run.retryAtMs ?? 0) : 0;
+      const atMs = run.state === 'waiting' ? this.#retryAtMs(run, nowMs) : 0;
       return atMs > nowMs ? { atMs } : { act: () => this.#goOn(run) };
     }
     const [request] = requests;
     if (request !== undefined)
       return { act: () => this.#begin(this.#drafts.requested(request, nowMs)) };
+    if (aheadOf(record, nowMs) > 0 && reachedMs(record) !== this.#aheadToMs)
+      return { act: () => this.#clockWentBack(nowMs) };
     if (pause !== undefined) return {};
     const found = dueOf(this.#options.job, record, nowMs);
     if (found.tickMs !== undefined || found.skipped !== undefined)
-      return { act: () => this.#begin(this.#drafts.ticked(found, nowMs)) };
+      return { act: () => this.#beginTick(found, nowMs) };
     return found.nextMs === undefined ? {} : { atMs: found.nextMs };
+  }
+
+  /** No pause is longer than the job's: what is further away was said by a clock that was ahead. */
+  #retryAtMs({ retryAtMs = 0 }: RunRecord, nowMs: number): number {
+    const { retry } = this.#options.job;
+    return isAhead(retryAtMs - retry.longestPauseMs, nowMs) ? 0 : retryAtMs;
+  }
+
+  /** The ticks after now come due again, if the runs of all that were begun ahead of their time are there still. */
+  async #clockWentBack(nowMs: number): Promise<void> {
+    const { pen, events, job } = this.#options;
+    const { record } = this.#view;
+    const aheadMs = aheadOf(record, nowMs);
+    const seenMs = reachedMs(record);
+    const isMended = await nothingIsPruned(pen, this.name, job.keepRuns, nowMs);
+    if (isMended) {
+      const clockBack = { seenMs, toMs: nowMs };
+      await this.#write({ job: this.name, clockBack });
+      this.#view = { ...this.#view, record: setBack(record, clockBack) };
+    } else this.#aheadToMs = seenMs;
+    events.emit('clockWentBack', { job: this.name, aheadMs, isMended });
+  }
+
+  async #beginTick(found: Due, nowMs: number): Promise<void> {
+    const change = this.#drafts.ticked(found, nowMs);
+    const { aheadToMs = Number.NEGATIVE_INFINITY } = this.#view.record;
+    const [skipped] = change.runs ?? [];
+    // Before the clock was set back it may have run, or been told as skipped.
+    const isTold =
+      skipped !== undefined &&
+      skipped.tickMs <= aheadToMs &&
+      (await isKept(this.#options.pen, skipped));
+    await this.#begin(isTold ? { ...change, runs: [] } : change);
   }
 
   async #write(change: JobChange) {

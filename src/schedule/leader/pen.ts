@@ -2,8 +2,9 @@ import { isTransient, OutcomeUnknownError, StaleTermError } from '../../errors/i
 import { onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../../time/index.js';
-import type { JobChange, JobStore, WriteResult } from '../contract.js';
+import type { JobChange, JobStore, RunsOptions, WriteResult } from '../contract.js';
 import { JobUnknownError } from '../errors.js';
+import type { RunRecord } from '../records.js';
 
 export interface PenOptions {
   readonly store: JobStore;
@@ -79,6 +80,11 @@ export class Pen {
     // Nobody else's term is installed there: the job is gone, and may be claimed again.
     if (result.installedTerm === 0) throw new JobUnknownError(change.job);
     throw this.refused(result.installedTerm);
+  }
+
+  /** Runs that are kept, the latest tick first. @throws as {@link write}. */
+  async runs(job: string, options: RunsOptions): Promise<RunRecord[]> {
+    return await this.persist((call) => this.#options.store.runs(job, options, call), this.#begins);
   }
 
   /** A refusal ends the term at once, and with it whatever else is done under it. */

@@ -3,6 +3,7 @@ import { judge } from '../../fences/rule.js';
 import type { Adoption, ClaimResult, JobChange, WriteResult } from '../contract.js';
 import type { JobDefinition, JobPause, JobRecord, RunRecord, RunRequest } from '../records.js';
 import { type Change, pendingChange } from './changes.js';
+import { aheadFact, setBack } from './clock-back.js';
 
 /*
  * What every store decides while nobody else can write the row of the job: read, decide, write is one step there.
@@ -39,7 +40,9 @@ export function decideClaim(
   }
   const { consideredToMs } = stored;
   const change = changeOf(stored, definition, nowMs);
-  return { outcome: 'claimed', record: { ...definition, ...installed, consideredToMs, ...change } };
+  const ahead = aheadFact(stored.aheadToMs, consideredToMs);
+  const record = { ...definition, ...installed, consideredToMs, ...change, ...ahead };
+  return { outcome: 'claimed', record };
 }
 
 /** What is to be known of an earlier definition, as long as ticks of it may not be considered yet. */
@@ -72,7 +75,7 @@ interface Written {
 export function decideWrite(
   standing: Written | undefined,
   token: FencingToken,
-  { begin, consideredToMs, doneRequests = [] }: JobChange,
+  { begin, consideredToMs, clockBack, doneRequests = [] }: JobChange,
 ): WriteDecision {
   const stored = standing?.record;
   if (stored === undefined || !isInstalled(stored, token))
@@ -83,8 +86,12 @@ export function decideWrite(
   if (begin !== undefined && request === undefined && doneRequests.includes(begin.id))
     return { outcome: 'withdrawn' };
   if (begin?.kind === 'tick' && pause !== undefined) return { outcome: 'paused' };
-  const to = Math.max(stored.consideredToMs, consideredToMs ?? Number.NEGATIVE_INFINITY);
-  return { outcome: 'written', record: { ...stored, consideredToMs: to } };
+  const { aheadToMs, ...rest } = clockBack === undefined ? stored : setBack(stored, clockBack);
+  const to = Math.max(rest.consideredToMs, consideredToMs ?? Number.NEGATIVE_INFINITY);
+  return {
+    outcome: 'written',
+    record: { ...rest, consideredToMs: to, ...aheadFact(aheadToMs, to) },
+  };
 }
 
 /** A write installs nothing: whoever writes has claimed, and read what stood there then. */

@@ -35,6 +35,7 @@ const jobShape: Shape<JobRecord> = {
   changedAtMs: optional(field.time),
   formerCron: optional(field.text),
   formerTimeZone: optional(field.text),
+  aheadToMs: optional(field.time),
 };
 
 const runShape: Shape<RunRecord> = {

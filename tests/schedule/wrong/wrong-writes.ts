@@ -3,6 +3,31 @@ import type { WrongStore } from './wrong-store.js';
 
 export const wrongWrites: readonly WrongStore[] = [
   {
+    flaw: 'sets time back as often as that arrives',
+    rejectedBy: 'writes/clock-back',
+    wrong: (honest, state) => ({
+      write(token, change, call) {
+        const { consideredToMs = 0 } = state.jobs.get(change.job)?.record ?? {};
+        const clockBack = change.clockBack && { ...change.clockBack, seenMs: consideredToMs };
+        return honest.write(token, { ...change, ...(clockBack && { clockBack }) }, call);
+      },
+    }),
+  },
+  {
+    flaw: 'has the next leader forget how far time was',
+    rejectedBy: 'writes/clock-back',
+    wrong: (honest, state) => ({
+      claim(token, definitions, adoptFrom, call) {
+        const stored = state.jobs.get(definitions[0]?.job ?? '');
+        if (stored !== undefined) {
+          const { aheadToMs: _, ...record } = stored.record;
+          stored.record = record;
+        }
+        return honest.claim(token, definitions, adoptFrom, call);
+      },
+    }),
+  },
+  {
     flaw: 'begins a run that is there',
     rejectedBy: 'writes/begin-once',
     wrong: (honest) => ({
