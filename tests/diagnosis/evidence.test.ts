@@ -236,7 +236,30 @@ describe('what is kept', () => {
     const merged = mergeEvidence(first, [loss(51, { atMs: laterMs })], laterMs);
     expect(merged.at(-1)).toMatchObject({ term: 51 });
     expect(merged.every(({ atMs }) => atMs <= laterMs)).toBe(true);
-    expect(mergeEvidence(merged, [], laterMs + 31 * 24 * 3_600_000)).toEqual([]);
+    const monthLaterMs = laterMs + 31 * 24 * 3_600_000;
+    const next = loss(52, { atMs: monthLaterMs });
+    expect(mergeEvidence(merged, [next], monthLaterMs)).toEqual([next]);
+  });
+
+  it('is not pushed out by a writer whose clock is a year ahead', () => {
+    const aheadMs = startMs + 365 * 24 * 3_600_000;
+    const others = ['replica-1', 'replica-2', 'replica-1'].map((holderId, index) =>
+      loss(index + 1, { holderId, atMs: startMs + index }),
+    );
+    let merged = mergeEvidence([], others, startMs);
+    for (let round = 0; round < 40; round++) {
+      const own = loss(100 + round, { holderId: 'ahead', atMs: aheadMs + round });
+      merged = mergeEvidence(merged, [own], aheadMs + round);
+      expect(merged).toContainEqual(own);
+    }
+    expect(merged).toHaveLength(30);
+    expect(merged.slice(0, 3)).toEqual(others);
+    // Nor where it is the size that counts.
+    const names = Array.from({ length: 1_000 }, (_, index) =>
+      loss(1, { name: `n${index}`, holderId: 'ahead', atMs: aheadMs }),
+    );
+    const full = formatEvidence(mergeEvidence(others, names, aheadMs));
+    expect(parseEvidenceDocument('evidence/1', full).slice(0, 3)).toEqual(others);
   });
 
   it('is read as it was written, and written once', () => {

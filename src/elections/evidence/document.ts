@@ -12,7 +12,7 @@ import { parseEvidence } from './parse.js';
 const format = 1;
 /** How many documents there are. */
 export const evidenceDocuments = 64;
-/** The largest of them, in UTF-8 bytes; what is oldest goes first. So all evidence of a namespace fits in 8 MiB. */
+/** The largest of them, in UTF-8 bytes. So all evidence of a namespace fits in 8 MiB. */
 const largestBytes = 128 * 1024;
 
 /** In which document the evidence of a name stands: `evidence/0` to `evidence/63`. */
@@ -43,7 +43,8 @@ function entriesOf(text: string): unknown[] | undefined {
 
 /**
  * What stands there with what is new, within all bounds. One entry that was written before is not written twice. One of a
- * clock that is ahead counts as of now: it would outlive all others, and push them out.
+ * clock that is ahead counts as of now: it would outlive all others. The writer's own clock may be the wrong one: what is
+ * too old, most writers have to agree on, and whoever wrote most loses its oldest first.
  */
 export function mergeEvidence(
   present: readonly Evidence[],
@@ -51,23 +52,51 @@ export function mergeEvidence(
   nowMs: number,
 ): Evidence[] {
   const known = new Set(present.map(identityOf));
-  const all = [...present, ...added.filter((entry) => !known.has(identityOf(entry)))]
-    .filter(({ atMs }) => nowMs - atMs <= evidenceLifeMs)
+  const together = [...present, ...added.filter((entry) => !known.has(identityOf(entry)))];
+  const agreedMs = Math.min(nowMs, agreedTime(together));
+  const all = together
+    .filter(({ atMs }) => agreedMs - atMs <= evidenceLifeMs)
     .map((entry) => (entry.atMs > nowMs + mostAheadMs ? { ...entry, atMs: nowMs } : entry))
     .sort((a, b) => a.atMs - b.atMs);
+  const names = new Map<string, Evidence[]>();
+  for (const entry of all) {
+    const entries = names.get(entry.name);
+    if (entries === undefined) names.set(entry.name, [entry]);
+    else entries.push(entry);
+  }
+  for (const entries of names.values())
+    while (entries.length > evidenceCount) entries.splice(mostDispensable(entries), 1);
+  const kept = new Set([...names.values()].flat());
+  return all.filter((entry) => kept.has(entry));
+}
+
+/** Up to when at least half of the writers have written. */
+function agreedTime(entries: readonly Evidence[]): number {
+  const latest = new Map<string, number>();
+  for (const { holderId, atMs } of entries)
+    latest.set(holderId, Math.max(atMs, latest.get(holderId) ?? 0));
+  const times = [...latest.values()].sort((a, b) => a - b);
+  return times[(times.length - 1) >> 1] ?? 0;
+}
+
+/** The oldest of whoever has most, by its index. */
+function mostDispensable(entries: readonly Evidence[]): number {
   const counts = new Map<string, number>();
-  const kept = all.reverse().filter(({ name }) => {
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    return count <= evidenceCount;
-  });
-  return kept.reverse();
+  for (const { holderId } of entries) counts.set(holderId, (counts.get(holderId) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return entries.findIndex(({ holderId }) => counts.get(holderId) === most);
 }
 
 export function formatEvidence(entries: readonly Evidence[]): string {
-  const texts = entries.map((entry) => JSON.stringify(entry));
+  const kept = [...entries];
+  const texts = kept.map((entry) => JSON.stringify(entry));
   let bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
-  while (bytes > largestBytes) bytes -= Buffer.byteLength(texts.shift() ?? '') + 1;
+  while (bytes > largestBytes) {
+    const index = mostDispensable(kept);
+    kept.splice(index, 1);
+    const [text = ''] = texts.splice(index, 1);
+    bytes -= Buffer.byteLength(text) + 1;
+  }
   return `{"format":${format},"entries":[${texts.join(',')}]}`;
 }
 
