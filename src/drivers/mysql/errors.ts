@@ -38,7 +38,7 @@ export function classifyMysqlError(error: unknown, phase: MysqlPhase, what: stri
   }
   const errno = errnoOf(error);
   if (errno === undefined || losses.has(errno)) return connectionLoss(error, phase, what, cause);
-  const misconfigured = misconfigurations[errno];
+  const misconfigured = denials.has(errno) ? denied(error, what) : misconfigurations[errno];
   if (misconfigured !== undefined) {
     return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
   }
@@ -156,21 +156,26 @@ export const readOnlyTransaction = 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION';
 
 const readOnly =
   'the server or the session is read-only (read_only, a replica, or a read-only transaction); connect to the primary';
-const denied = 'the account lacks a privilege; grant what docs/fencing/mysql.md lists';
+/** Which privilege is missing, in the server's own words, which name the account and the object, and what to do. */
+function denied(error: unknown, what: string): string {
+  const words = error instanceof Error ? ` (${error.message})` : '';
+  const remedy = what.startsWith('the migration of')
+    ? 'migrate with an account that may create the database and its tables'
+    : 'grant what node_modules/tenure/docs/fencing/mysql.md lists under "The tables"';
+  return `the account lacks a privilege${words}; ${remedy}`;
+}
+
+const denials = new Set([1044, 1142, 1143, 1227]);
 const notLetIn = 'the server does not let this account in; check user, password and host';
 const missing =
   'a table or its database is missing: call migrate() of what was asked, such as fence.migrate(), or correct the name';
 
 const misconfigurations: Readonly<Record<number, string>> = {
-  1044: denied,
   1045: notLetIn,
   1049: missing,
   1054: 'a table has other columns than tenure expects; use a database of its own',
   1130: notLetIn,
-  1142: denied,
-  1143: denied,
   1146: missing,
-  1227: denied,
   1290: readOnly,
   1665: 'binlog_format STATEMENT does not take transactions at READ COMMITTED; use MIXED or ROW',
   1698: notLetIn,
@@ -238,6 +243,7 @@ function safeCause(error: unknown): Error {
     losses.has(errno) ||
     errno in refusals ||
     errno in misconfigurations ||
+    denials.has(errno) ||
     errno === noSavepoint;
   const code = codeOf(error);
   const cause = isTame ? error : new Error(`${code ?? ''} (${errno})`.trim());

@@ -7,6 +7,7 @@ import {
 } from '../../errors/index.js';
 import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
 import { NoAnswerError } from '../deadline.js';
+import { saidDenied, saidNotLetIn, saidWrongPassword } from './denied.js';
 
 /**
  * What was going on, which decides what a lost connection means:
@@ -46,7 +47,7 @@ export function classifyPostgresError(
   const cause = safeCause(error);
   const state = sqlStateOf(error);
   if (state !== undefined) {
-    const misconfigured = misconfiguration(state, phase);
+    const misconfigured = misconfiguration(state, phase, error, what);
     if (misconfigured !== undefined) {
       return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
     }
@@ -176,19 +177,18 @@ export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
 
 const readOnly =
   'the server is read-only for us (a standby, default_transaction_read_only, or a read-only transaction); connect to the primary, with a role that may write';
-const denied = 'the role lacks a privilege; grant what docs/fencing/postgres.md lists';
+/** Their texts do not stand below: they quote the server. */
+const notAuthorized = '28000';
+const wrongPassword = '28P01';
+const noPrivilege = '42501';
 
 const howToMigrate =
   'call migrate() of what was asked, such as fence.migrate(), or run "tenure migrate --url postgres://...", which makes all tables of tenure';
 
 const misconfigurations: Readonly<Record<string, string>> = {
   '25006': readOnly,
-  '28000':
-    'the server does not let this role in; check the user, the database and pg_hba.conf, and whether it asks for TLS (?sslmode=require)',
-  '28P01': 'the password was not accepted; check the user and the password',
   '3D000': 'the database does not exist; create it or correct its name',
   '3F000': `the schema does not exist: ${howToMigrate}`,
-  '42501': denied,
   '42703':
     'a table has other columns than tenure expects; run migrate() of this version, in a schema of its own if the table is not tenure’s',
   '42883':
@@ -196,7 +196,15 @@ const misconfigurations: Readonly<Record<string, string>> = {
   '42P01': `a table is missing: ${howToMigrate}`,
 };
 
-function misconfiguration(state: string, phase: PostgresPhase): string | undefined {
+function misconfiguration(
+  state: string,
+  phase: PostgresPhase,
+  error: unknown,
+  what: string,
+): string | undefined {
+  if (state === notAuthorized) return saidNotLetIn(error);
+  if (state === wrongPassword) return saidWrongPassword(error);
+  if (state === noPrivilege) return saidDenied(error, what);
   if ((phase === 'connect' || phase === 'checkout') && state === '08P01') {
     return 'the server or its proxy refuses our connection settings; pass a pool of your own without them';
   }

@@ -140,7 +140,7 @@ class JobsInPostgres implements PostgresJobStore {
 
   async look(jobs: readonly string[], call: CallOptions): Promise<JobsView> {
     const checked = checkJobs(jobs);
-    return this.#look('a look', call, checked);
+    return this.#look('a reading', call, checked);
   }
 
   async jobs(call: CallOptions): Promise<JobsView> {

@@ -64,6 +64,21 @@ describe('an error of the MySQL client or server', () => {
     expect(classifyMysqlError(error, 'connect', 'the claim').message).toMatch(words);
   });
 
+  it.each([
+    ['the claim of "ledger"', 'fencing/mysql.md lists under "The tables"'],
+    [
+      'the migration of database "tenure"',
+      'an account that may create the database and its tables',
+    ],
+  ])('names the privilege that %s lacks, and where it is listed', (what, remedy) => {
+    const words = "SELECT command denied to user 'writer'@'localhost' for table `tenure`.`fences`";
+    const error = serverError(1142, 'ER_TABLEACCESS_DENIED_ERROR', words);
+    const classified = classifyMysqlError(error, 'transaction', what);
+    expect(classified).toBeInstanceOf(StoreMisconfiguredError);
+    expect(classified.message).toContain(`(${words})`);
+    expect(classified.message).toContain(remedy);
+  });
+
   it('shows neither the values of a row nor the statement', () => {
     const error = serverError(1062, 'ER_DUP_ENTRY', "Duplicate entry 'hunter2' for key 'PRIMARY'");
     const classified = classifyMysqlError(error, 'transaction', 'the claim');
