@@ -70,6 +70,26 @@ describe('when the clock of the store was ahead and is set right', () => {
     },
   );
 
+  it('what ran ahead of its time stays in the history, though it is among ticks that are late then', async () => {
+    const options = { job: { cron: '*/5 * * * * *' } };
+    const a = started('a', options);
+    await fixture.runtime.advance(62_000);
+    step(30_000);
+    await fixture.runtime.advance(10_000);
+    const before = (await fixture.history()).filter(({ state }) => state === 'succeeded');
+    expect(before.at(-1)?.tickMs).toBe(startMs + 100_000);
+    step(-30_000);
+    await fixture.runtime.advance(15_500);
+    // It is 00:01:27.5, and the ticks at 00:01:30, 00:01:35 and 00:01:40 have run.
+    a.crash();
+    await fixture.runtime.advance(9_000);
+    const b = started('b', options);
+    await fixture.runtime.advance(30_000);
+    expectNoneTwice(a, b);
+    expect(await fixture.history()).toEqual(expect.arrayContaining(before));
+    expect(b.log).not.toContain('ticksSkipped 1');
+  });
+
   it('so it is for the next leader, and for a job whose definition changed meanwhile', async () => {
     const a = started('a');
     await fixture.runtime.advance(1.5 * minuteMs);
