@@ -126,7 +126,7 @@ export class FaultProxy {
   readonly up = new Lane();
   readonly down = new Lane();
   readonly #server: Server;
-  readonly #target: { readonly port: number; readonly host: string };
+  #target: { readonly port: number; readonly host: string };
   readonly #sockets = new Set<Socket>();
   readonly #copies = new Set<Socket>();
   #refusing = false;
@@ -194,6 +194,11 @@ export class FaultProxy {
       return isRepeating ? 'hold' : 'none';
     };
     this.down.set({ kind: 'judge', fateOf: repeat });
+  }
+
+  /** New connections go to this port from now on; those that are open stay where they are. */
+  aim(targetPort: number): void {
+    this.#target = { ...this.#target, port: targetPort };
   }
 
   /** While `true`, new connections are reset at once. */

@@ -14,8 +14,11 @@ export interface RedisClient {
   disconnect(): void;
   /** Command names in lower case: a subscription is told by its name. An error reply rejects with a `ReplyError`. */
   call(command: string, args: (string | number)[]): Promise<unknown>;
-  /** `call` at a lower price, where the client offers one. Nothing is told within this call but that it was not sent. */
-  sendTaking?(command: string, args: readonly (string | number)[], taker: ReplyTaker): void;
+  /**
+   * `call` at a lower price, where the client offers one; not for subscriptions, whose answers are several. Nothing is told
+   * within this call but that it was not sent.
+   */
+  sendTaking?(command: string, args: (string | number)[], taker: ReplyTaker): void;
   /** `error`, `end` and, of a subscription, `message`. */
   on(event: string, listener: (...values: never[]) => void): unknown;
 }
@@ -24,6 +27,19 @@ export interface RedisClient {
 export interface ReplyTaker {
   resolve(reply: unknown): void;
   reject(error: Error): void;
+}
+
+/** `call` for a taker. */
+export function callTaking(
+  client: RedisClient,
+  command: string,
+  args: (string | number)[],
+  taker: ReplyTaker,
+): void {
+  client.call(command, args).then(
+    (reply) => taker.resolve(reply),
+    (error: Error) => taker.reject(error),
+  );
 }
 
 export interface RedisStream {

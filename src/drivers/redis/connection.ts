@@ -22,7 +22,7 @@ import { openLink } from './opening.js';
 import type { Confirmation, Written } from './replicas.js';
 import { leadsElsewhere, Retries } from './retries.js';
 import type { RedisScript, ScriptCall } from './script.js';
-import { type Answered, type Runs, ScriptRun } from './script-run.js';
+import { type Runs, type RunTaker, ScriptRun } from './script-run.js';
 
 export interface RedisConnectionOptions {
   readonly runtime?: Runtime | undefined;
@@ -121,8 +121,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     timeoutMs: number,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const take = ({ value }: Answered) => resolve(value);
-      this.begin(script, { keys, args }, timeoutMs, undefined, take, reject);
+      const taker: RunTaker = { resolve: ({ value }) => resolve(value), reject };
+      this.begin(script, { keys, args }, timeoutMs, undefined, taker);
     });
   }
 
@@ -140,9 +140,12 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     confirmation: Confirmation,
   ): Promise<Written> {
     return new Promise((resolve, reject) => {
-      const take = ({ value, shortfall }: Answered) =>
-        resolve({ value, shortfall: shortfall ?? Promise.resolve(undefined) });
-      this.begin(script, { keys, args }, timeoutMs, confirmation, take, reject);
+      const taker: RunTaker = {
+        resolve: ({ value, shortfall = Promise.resolve(undefined) }) =>
+          resolve({ value, shortfall }),
+        reject,
+      };
+      this.begin(script, { keys, args }, timeoutMs, confirmation, taker);
     });
   }
 
@@ -152,12 +155,11 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     call: ScriptCall,
     timeoutMs: number,
     confirmation: Confirmation | undefined,
-    resolve: (answered: Answered) => void,
-    reject: (error: Error) => void,
+    taker: RunTaker,
   ): void {
     const nowMs = this.#nowMs();
     const deadlineMs = nowMs + timeoutMs;
-    const run = new ScriptRun(this.#runs, script, call, deadlineMs, confirmation, resolve, reject);
+    const run = new ScriptRun(this.#runs, script, call, deadlineMs, confirmation, taker);
     // What is usual goes without waiting for anything.
     if (this.#link?.alive) run.sendOn(this.#link, nowMs);
     else void this.#sendOnNext(run);

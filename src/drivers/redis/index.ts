@@ -14,6 +14,7 @@ export {
   type RedisScript,
   type ScriptCall,
 } from './script.js';
+export type { Answered, RunTaker } from './script-run.js';
 export { RedisSession } from './session.js';
 export { slotOf } from './slot.js';
 export { type RedisSourceOptions, redisSource } from './source.js';

@@ -1,4 +1,5 @@
-import type { RedisClient, ReplyTaker } from './client.js';
+import { tracingChannel } from 'node:diagnostics_channel';
+import { callTaking, type RedisClient, type ReplyTaker } from './client.js';
 
 /*
  * A command of ioredis without what nobody asks of it here: its promise, its copies of the arguments, its callbacks. One write
@@ -8,14 +9,20 @@ import type { RedisClient, ReplyTaker } from './client.js';
  * believed, and a copy of ioredis that makes its commands otherwise is used by `call` alone.
  */
 
+type Words = (string | number)[];
+
 /** The slice of the class `Command` that is built upon. */
 interface IoredisCommand {
+  args: Words;
   transformReply(reply: unknown): unknown;
 }
 
 type CommandConstructor = new (name: string, args: [], options: object) => IoredisCommand;
 
 type Send = NonNullable<RedisClient['sendTaking']>;
+
+/** Whoever listens here is told of the promise of each command. */
+const traces = tracingChannel('ioredis:command');
 
 /** Gives a client of this copy of ioredis its `sendTaking`. It is the same object. */
 export function withSending(client: RedisClient, ioredis: object): RedisClient {
@@ -25,12 +32,13 @@ export function withSending(client: RedisClient, ioredis: object): RedisClient {
   const { sendCommand } = client as { sendCommand?: (command: object) => unknown };
   if (prepare === undefined || typeof sendCommand !== 'function') return client;
   const sendTaking: Send = (name, args, taker) => {
-    sendCommand.call(client, prepare(name, args, taker));
+    if (traces.hasSubscribers) callTaking(client, name, args, taker);
+    else sendCommand.call(client, prepare(name, args, taker));
   };
   return Object.assign(client, { sendTaking });
 }
 
-type Prepare = (name: string, args: readonly (string | number)[], taker: ReplyTaker) => object;
+type Prepare = (name: string, args: Words, taker: ReplyTaker) => object;
 
 const prepared = new WeakMap<object, { readonly prepare: Prepare | undefined }>();
 
@@ -46,36 +54,42 @@ function preparing(Command: unknown): Prepare | undefined {
 }
 
 function prepareBy(Command: CommandConstructor): Prepare | undefined {
-  class TakenCommand extends Command {
-    readonly #text: string;
-    readonly #taker: ReplyTaker;
-
-    constructor(name: string, args: readonly (string | number)[], taker: ReplyTaker) {
-      super(name, [], { replyEncoding: 'utf8' });
-      this.#text = textOf(name, args);
-      this.#taker = taker;
-    }
-
-    /** Called by the constructor above; would put a promise in the place of the two methods below. */
+  class BareCommand extends Command {
+    /** Called by the constructor; would make a promise, and put its two functions in the place of ours. */
     initPromise(): void {}
+  }
 
-    resolve(reply: unknown): void {
-      this.#taker.resolve(this.transformReply(reply));
-    }
+  class TakenCommand extends BareCommand {
+    /** Own functions that need no `this`, as those of ioredis: who measures commands calls them without it. */
+    readonly resolve: (reply: unknown) => void;
+    readonly reject: (error: Error) => void;
+    readonly #text: string;
 
-    reject(error: Error): void {
-      this.#taker.reject(error);
+    constructor(name: string, args: Words, taker: ReplyTaker) {
+      super(name, [], { replyEncoding: 'utf8' });
+      // For those who look at it on its way; nothing here reads them again.
+      this.args = args;
+      this.#text = textOf(name, args);
+      this.resolve = (reply) => taker.resolve(this.transformReply(reply));
+      this.reject = (error) => taker.reject(error);
     }
 
     toWritable(): string {
       return this.#text;
     }
   }
-  const probe = new TakenCommand('ping', [], { resolve() {}, reject() {} });
-  const isKnown =
-    typeof probe.transformReply === 'function' &&
-    !['initPromise', 'resolve', 'reject', 'toWritable'].some((name) => Object.hasOwn(probe, name));
-  return isKnown ? (name, args, taker) => new TakenCommand(name, args, taker) : undefined;
+
+  if (!hasMethods(Command.prototype, ['initPromise', 'toWritable', 'transformReply']))
+    return undefined;
+  const bare = new BareCommand('ping', [], {});
+  const isSetElsewhere = ['resolve', 'reject', 'toWritable', 'promise'].some((name) =>
+    Object.hasOwn(bare, name),
+  );
+  return isSetElsewhere ? undefined : (name, args, taker) => new TakenCommand(name, args, taker);
+}
+
+function hasMethods(prototype: object, names: readonly string[]): boolean {
+  return names.every((name) => typeof Reflect.get(prototype, name) === 'function');
 }
 
 /** What stands before a word of that many bytes. */

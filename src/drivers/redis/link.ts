@@ -1,7 +1,14 @@
-import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import { constants } from 'node:buffer';
+import { OptionError, OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import { connectFailure } from '../connect-failure.js';
-import { NotSentError, type RedisClient, type RedisNode, type ReplyTaker } from './client.js';
+import {
+  callTaking,
+  NotSentError,
+  type RedisClient,
+  type RedisNode,
+  type ReplyTaker,
+} from './client.js';
 import { EarliestDeadline } from './earliest-deadline.js';
 import { replyCode, replyError } from './errors.js';
 
@@ -142,32 +149,53 @@ export class Link {
   ): Promise<unknown> {
     return new Promise((answered, failed) => {
       const nowMs = this.#runtime.now().monotonicMs;
-      this.send(command, args, { what, deadlineMs, answered, failed }, nowMs);
+      const caller = { what, deadlineMs, answered, failed };
+      this.#send(callTaking, command, args, caller, nowMs);
     });
   }
 
-  /** {@link call} for who needs no promise of it: scripts pay for each with every write. @param nowMs monotonic. */
+  /**
+   * {@link call} for who needs no promise of it: scripts pay for each with every write. Not for a command whose answers are
+   * several.
+   *
+   * @param nowMs monotonic.
+   */
   send(command: string, args: (string | number)[], caller: Caller, nowMs: number): void {
-    if (!this.alive) {
-      const why = `${this.address} is not connected; ${caller.what} was not sent`;
-      caller.failed(new UnreachableError(why));
+    this.#send(sendTaking, command, args, caller, nowMs);
+  }
+
+  #send(
+    way: typeof callTaking,
+    command: string,
+    args: (string | number)[],
+    caller: Caller,
+    nowMs: number,
+  ): void {
+    const reason = this.#reasonNotToSend(args, caller);
+    if (reason !== undefined) {
+      caller.failed(reason);
       return;
     }
     this.#pending.add(caller);
     this.#beginTurn();
-    const client = this.#client;
-    const taker = new Reply(this, caller);
-    if (client.sendTaking !== undefined) client.sendTaking(command, args, taker);
-    else {
-      client.call(command, args).then(
-        (reply) => taker.resolve(reply),
-        (error: Error) => taker.reject(error),
-      );
+    try {
+      way(this.#client, command, args, new Reply(this, caller));
+    } catch {
+      // Nobody knows how much of it has left, nor whether its answer is waited for in its place.
+      this.end(`the client failed while it sent ${caller.what}`);
     }
     // What is done after it was sent is done while the server works.
     if (this.#pending.has(caller)) this.#deadlines.keep(caller.deadlineMs, nowMs);
   }
 
+  #reasonNotToSend(args: readonly (string | number)[], { what }: Caller): Error | undefined {
+    if (!this.alive)
+      return new UnreachableError(`${this.address} is not connected; ${what} was not sent`);
+    const length = lengthOf(args);
+    if (length <= constants.MAX_STRING_LENGTH) return undefined;
+    const remedy = 'send it in several parts; nothing was sent';
+    return new OptionError(what, length, 'is longer than one message can be', remedy);
+  }
   /** @internal */
   answered(caller: Caller, reply: unknown): void {
     if (this.#pending.delete(caller)) caller.answered(reply);
@@ -252,4 +280,24 @@ class Reply implements ReplyTaker {
 
 function endTurn(link: Link): void {
   link.endTurn();
+}
+
+function sendTaking(
+  client: RedisClient,
+  command: string,
+  args: (string | number)[],
+  taker: ReplyTaker,
+): void {
+  if (client.sendTaking !== undefined) client.sendTaking(command, args, taker);
+  else callTaking(client, command, args, taker);
+}
+
+/** What stands around a word on its way, or a number and that. */
+const aroundLength = 40;
+
+/** The length of the text that carries them, at most: the clients make one of them all, and a text has a limit. */
+function lengthOf(words: readonly (string | number)[]): number {
+  let length = aroundLength * (words.length + 1);
+  for (const word of words) if (typeof word === 'string') length += word.length;
+  return length;
 }

@@ -21,6 +21,12 @@ export interface Answered {
   readonly shortfall: Promise<string | undefined> | undefined;
 }
 
+/** Who asked for a run, and is told what became of it: by one of the two methods, once. */
+export interface RunTaker {
+  resolve(answered: Answered): void;
+  reject(error: Error): void;
+}
+
 /**
  * One run of a script, from the call until it settles, with all that is known of it in one object: each write makes one, and
  * a chain of promises and closures in its place costs as much as the write.
@@ -28,13 +34,12 @@ export interface Answered {
 export class ScriptRun implements Caller {
   readonly script: RedisScript;
   readonly deadlineMs: number;
-  readonly reject: (error: Error) => void;
   /** What was tried again already; made when something is. */
   retries: Retries | undefined;
   readonly #runs: Runs;
   readonly #call: ScriptCall;
   readonly #confirmation: Confirmation | undefined;
-  readonly #resolve: (answered: Answered) => void;
+  readonly #taker: RunTaker;
   #link: Link | undefined;
   #sentAtMs = 0;
   #isWithText = false;
@@ -46,20 +51,22 @@ export class ScriptRun implements Caller {
     call: ScriptCall,
     deadlineMs: number,
     confirmation: Confirmation | undefined,
-    resolve: (answered: Answered) => void,
-    reject: (error: Error) => void,
+    taker: RunTaker,
   ) {
     this.#runs = runs;
     this.script = script;
     this.#call = call;
     this.deadlineMs = deadlineMs;
     this.#confirmation = confirmation;
-    this.#resolve = resolve;
-    this.reject = reject;
+    this.#taker = taker;
   }
 
   get what(): string {
     return this.script.name;
+  }
+
+  reject(error: Error): void {
+    this.#taker.reject(error);
   }
 
   /**
@@ -99,7 +106,8 @@ export class ScriptRun implements Caller {
     }
     if (this.#isWithText) link.scripts.add(script.sha);
     link.clock.observe(serverMs, this.#sentAtMs, this.#runs.nowMs());
-    if (isDone) this.#resolve({ value: isThin ? parts : parts[2], shortfall: this.#shortfall });
+    if (isDone)
+      this.#taker.resolve({ value: isThin ? parts : parts[2], shortfall: this.#shortfall });
     else this.#runs.tooLate(this);
   }
 

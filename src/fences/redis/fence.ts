@@ -87,9 +87,9 @@ class FenceInRedis implements RedisFence {
   readonly #installed = new Set<string>();
   /** The one that was seen last. */
   #latest: string | undefined;
-  readonly #singles = new Gathering((script, call, resolve, reject) => {
+  readonly #singles = new Gathering((script, call, taker) => {
     const { timeoutMs, confirmation } = this.#options;
-    this.#session.connection.begin(script, call, timeoutMs, confirmation, resolve, reject);
+    this.#session.connection.begin(script, call, timeoutMs, confirmation, taker);
   });
   readonly #checkKey = (key: string) => this.#checkKeyOfBatch(key);
   readonly #openBatch = () => new RedisBatch(this, this.#checkKey);

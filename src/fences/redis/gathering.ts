@@ -1,4 +1,4 @@
-import type { RedisScript, ScriptCall } from '../../drivers/redis/index.js';
+import type { Answered, RedisScript, RunTaker, ScriptCall } from '../../drivers/redis/index.js';
 import { singleScript, singlesAt, singlesScript } from './scripts.js';
 
 /** One command that is a batch of its own. */
@@ -15,34 +15,18 @@ export interface Single {
   done(reply: unknown, shortfall: Promise<string | undefined> | undefined): void;
   /** The server refused it; nothing was executed. @param words the server's. */
   refused(words: unknown): void;
-  /** Something else is installed; nothing was executed. */
+  /** Something else is installed, or the server is no master; nothing was executed. */
   judgeAnew(): void;
   failed(error: Error): void;
 }
 
-interface Answered {
-  readonly value: unknown;
-  readonly shortfall: Promise<string | undefined> | undefined;
-}
-
 /** Runs the script of the singles. No promise: one write at a time pays for each alone. */
-type RunSingles = (
-  script: RedisScript,
-  call: ScriptCall,
-  resolve: (answered: Answered) => void,
-  reject: (error: Error) => void,
-) => void;
-
-interface Gathered {
-  readonly installed: string;
-  readonly singles: Single[];
-  readonly keys: string[];
-  /** Each with its length before it. */
-  readonly args: (string | number)[];
-}
+type RunSingles = (script: RedisScript, call: ScriptCall, taker: RunTaker) => void;
 
 /** The server does nothing else meanwhile. */
 const mostTogether = 100;
+/** Of their words, in characters. What is longer alone travels alone. */
+const mostLengthTogether = 1_000_000;
 
 /**
  * Batches of a single command that are asked for in one turn of the event loop, under one token, travel as one script. Each
@@ -59,21 +43,18 @@ export class Gathering {
 
   /** @param key of the name. @param installed what has to stand there. */
   add(key: string, installed: string, single: Single): void {
-    const gathered = this.#gatheredOf(key, installed);
-    const { name, args, keys } = single.command;
-    gathered.singles.push(single);
-    for (const one of keys) gathered.keys.push(one);
-    gathered.args.push(args.length + 1, name);
-    for (const one of args) gathered.args.push(one);
+    const length = lengthOf(single.command);
+    const gathered = this.#gatheredFor(key, installed, length);
+    gathered.add(single, length);
     if (gathered.singles.length >= mostTogether) this.#send(key, gathered);
   }
 
-  #gatheredOf(key: string, installed: string): Gathered {
+  #gatheredFor(key: string, installed: string, length: number): Gathered {
     const found = this.#open.get(key);
-    if (found?.installed === installed) return found;
-    // Another token's were asked for first.
+    if (found?.installed === installed && found.length + length <= mostLengthTogether) return found;
+    // They were asked for first.
     if (found !== undefined) this.#send(key, found);
-    const gathered = { installed, singles: [], keys: [key], args: [installed] };
+    const gathered = new Gathered(key, installed);
     this.#open.set(key, gathered);
     process.nextTick(this.#sendUnlessSent, key, gathered);
     return gathered;
@@ -86,35 +67,68 @@ export class Gathering {
   #send(key: string, gathered: Gathered): void {
     this.#open.delete(key);
     const { singles } = gathered;
-    const tellAll = ({ value, shortfall }: Answered) => tell(singles, value, shortfall);
-    const failAll = (error: Error) => {
-      for (const single of singles) single.failed(error);
-    };
     const [first] = singles;
-    if (singles.length > 1 || first === undefined)
-      this.#run(singlesScript, gathered, tellAll, failAll);
+    if (singles.length > 1 || first === undefined) this.#run(singlesScript, gathered, gathered);
     else {
       const { name, args } = first.command;
       const call = { keys: gathered.keys, args: [gathered.installed, name, ...args] };
-      this.#run(singleScript, call, tellAll, failAll);
+      this.#run(singleScript, call, gathered);
     }
   }
 }
 
-/** @param value what the script returned; see there. */
-function tell(
-  singles: readonly Single[],
-  value: unknown,
-  shortfall: Promise<string | undefined> | undefined,
-): void {
-  const answer = value as readonly unknown[];
-  const refused = answer[singlesAt] as 0 | readonly number[] | undefined;
-  for (let place = 1; place <= singles.length; place++) {
-    const single = singles[place - 1] as Single;
-    const reply = answer[singlesAt + place];
-    if (refused === 0) single.done(reply, shortfall);
-    else if (refused === undefined) single.judgeAnew();
-    else if (refused.includes(place)) single.refused(reply);
-    else single.done(reply, shortfall);
+function lengthOf({ name, args }: SingleCommand): number {
+  let length = name.length;
+  for (const one of args) length += one.length;
+  return length;
+}
+
+/** What travels as one: the call of its script, and who is told of its parts. */
+class Gathered implements ScriptCall, RunTaker {
+  readonly installed: string;
+  readonly singles: Single[] = [];
+  readonly keys: string[];
+  /** Each with its length before it. */
+  readonly args: (string | number)[];
+  /** Of all words of the commands. */
+  length = 0;
+
+  constructor(key: string, installed: string) {
+    this.installed = installed;
+    this.keys = [key];
+    this.args = [installed];
   }
+
+  add(single: Single, length: number): void {
+    const { name, args, keys } = single.command;
+    this.length += length;
+    this.singles.push(single);
+    for (const one of keys) this.keys.push(one);
+    this.args.push(args.length + 1, name);
+    for (const one of args) this.args.push(one);
+  }
+
+  /** By what the script returned; see there. */
+  resolve({ value, shortfall }: Answered): void {
+    const answer = value as readonly unknown[];
+    const refused = answer[singlesAt] as 0 | readonly number[] | undefined;
+    for (const [index, single] of this.singles.entries()) {
+      const place = index + 1;
+      const reply = answer[singlesAt + place];
+      if (refused === 0) single.done(reply, shortfall);
+      else if (refused === undefined) single.judgeAnew();
+      else if (!refused.includes(place)) single.done(reply, shortfall);
+      else if (isOfReplica(reply)) single.judgeAnew();
+      else single.refused(reply);
+    }
+  }
+
+  reject(error: Error): void {
+    for (const single of this.singles) single.failed(error);
+  }
+}
+
+/** The whole script is refused as a whole then, and goes to the master. */
+function isOfReplica(words: unknown): boolean {
+  return String(words).startsWith('READONLY ');
 }

@@ -81,6 +81,8 @@ local function write(...)
   local reply = pcall(...)
   local isRefused = type(reply) == 'table' and reply.err
   if isRefused then
+    -- Of no command, but of the whole script: of a server that is no master any more.
+    if #replies == 0 and string.find(reply.err, '^READONLY') then error(reply) end
     failure = { #replies == 0 and 'failed' or 'part', reply.err, #replies + 1 }
     -- What stays was written under this term: nobody of a lower one writes after it.
     if isNew and #replies > 0 then pcall('SET', KEYS[1], installing) end
@@ -109,20 +111,10 @@ export const batchScript = defineScript('the fenced batch', batchBody(false));
 /** The same, where the leases are on this server. */
 export const leasedBatchScript = defineScript('the fenced batch', batchBody(true));
 
-/*
- * The commonest batches at the price of little more than their commands: of one command each, under a term that is installed.
- * What is left out, against the whole script, is what cannot be otherwise then.
- *
- * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; then the words of the command, or
- *   for each of several how many words it has, and these.
- * - Returns, after time and `done`: the places of the commands that were refused, or 0 for none; then for each command its
- *   reply or, if it was refused, the server's words | nothing: something else stands there, and nothing was changed; the whole
- *   script has to judge.
- */
-
 /** Where the answer of these scripts begins. */
 export const singlesAt = 2;
 
+/** {@link singlesScript} for one command alone. ARGV: what is installed; then the words of the command. */
 export const singleScript = defineThinScript(
   'the fenced batch',
   `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done } end
@@ -132,6 +124,16 @@ return { now, done, 0, reply }
 `,
 );
 
+/**
+ * The commonest batches at the price of little more than their commands: of one command each, under a term that is installed.
+ * What is left out, against the whole script, is what cannot be otherwise then.
+ *
+ * - KEYS: the fence's; those of the commands. ARGV: what is installed, as it stands there; then for each command how many
+ *   words it has, and these.
+ * - Returns, after time and `done`: the places of the commands that were refused, or 0 for none; then for each command its
+ *   reply or, if it was refused, the server's words | nothing: something else stands there, and nothing was changed; the whole
+ *   script has to judge.
+ */
 export const singlesScript = defineThinScript(
   'the fenced batch',
   `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done } end

@@ -1,8 +1,10 @@
+import { constants } from 'node:buffer';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defineScript, RedisConnection, redisSource } from '../../../src/drivers/redis/index.js';
 import {
   ClosedError,
+  OptionError,
   OutcomeUnknownError,
   StoreRefusedError,
   tooLateCode,
@@ -122,6 +124,44 @@ describe('a Redis connection', () => {
     expect((await call).outcome).toBeInstanceOf(OutcomeUnknownError);
     proxy.heal();
     expect(await run()).toBe('3');
+  });
+
+  it('says that what no message can hold was not sent, and goes on with all else', async () => {
+    await run();
+    const ends: string[] = [];
+    connection.on('disconnected', ({ reason }) => ends.push(reason));
+    const half = 'x'.repeat(constants.MAX_STRING_LENGTH / 2);
+    const [before, tooLong, after] = await Promise.allSettled([
+      run(),
+      connection.run(echo, [], [half, half], 2_000),
+      run(),
+    ]);
+    expect(tooLong).toMatchObject({ reason: expect.any(OptionError) });
+    expect([before, after]).toMatchObject([{ value: '2' }, { value: '3' }]);
+    expect(ends).toEqual([]);
+  });
+
+  it('does not know what became of a call in which the client library threw, and believes nothing more on its socket', async () => {
+    const source = redisSource(`redis://127.0.0.1:${proxy.port}`);
+    let isBroken = false;
+    const throwing = new RedisConnection(
+      withClients(source, (client) => {
+        const call = client.call.bind(client);
+        client.call = (command, args) => {
+          const answer = call(command, args);
+          if (!isBroken) return answer;
+          isBroken = false;
+          answer.catch(() => {});
+          throw new Error('it is broken');
+        };
+      }),
+    );
+    await throwing.run(increase, ['counter'], [], 2_000);
+    isBroken = true;
+    const { outcome } = await elapsedOf(throwing.run(increase, ['counter'], [], 5_000));
+    expect(outcome).toBeInstanceOf(OutcomeUnknownError);
+    expect(await throwing.run(echo, [], ['after'], 5_000)).toBe('after');
+    await throwing.close();
   });
 
   it('settles what the client library forgets when its socket ends (ioredis#2193)', async () => {

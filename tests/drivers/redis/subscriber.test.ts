@@ -75,6 +75,32 @@ describe('a Redis subscriber', () => {
     await expect.poll(() => proxy.connectionCount).toBe(0);
   });
 
+  it('keeps the others when it leaves one of several channels, and its heartbeat is answered', async () => {
+    await subscriber.close();
+    subscriber = new RedisSubscriber(redisSource(`redis://127.0.0.1:${proxy.port}`), {
+      connectTimeoutMs: 2_000,
+      heartbeatMs: 50,
+    });
+    const [dropped, first, second] = [listen('a'), listen('b'), listen('c')];
+    await expect
+      .poll(() => [dropped, first, second].map(({ heard }) => heard.length))
+      .toEqual([1, 1, 1]);
+    dropped.stop();
+    await expect.poll(() => subscriberCount('a')).toBe(0);
+    let heartbeats = 0;
+    const heard = (bytes: Buffer) => {
+      if (bytes.includes('ping')) heartbeats += 1;
+    };
+    proxy.up.set({ kind: 'overhear', heard });
+    // The next one is sent when the one before was answered, or on another socket.
+    await expect.poll(() => heartbeats, { timeout: 10_000 }).toBeGreaterThan(2);
+    await admin.publish('b', 'x');
+    await admin.publish('c', 'y');
+    await expect.poll(() => second.heard).toEqual([undefined, 'y']);
+    expect(first.heard).toEqual([undefined, 'x']);
+    expect(proxy.connectionCount).toBe(1);
+  });
+
   it('listens again after everybody had left', async () => {
     const first = listen('a');
     first.stop();

@@ -120,6 +120,17 @@ describe('batches of one command that are asked for in one turn', () => {
     expect((await scriptCount()) - before).toBe(3);
   });
 
+  it('go in several scripts if they are long, each of about a megabyte, still in their order', async () => {
+    const long = 'x'.repeat(400_000);
+    const longer = 'y'.repeat(3_000_000);
+    const before = await scriptCount();
+    const texts = [long, long, long, 'short', longer, 'last'];
+    await Promise.all(texts.map((text) => single(token, 'RPUSH', 'log', text)));
+    const log = await user.lrange('log', 0, -1);
+    expect(log.map((text) => text.length)).toEqual(texts.map((text) => text.length));
+    expect((await scriptCount()) - before).toBe(4);
+  });
+
   it('install their term anew only after a claim, if the server has lost it', async () => {
     await user.flushall();
     const attempts = numbers(3).map((text) => single(token, 'RPUSH', 'log', text));

@@ -85,6 +85,38 @@ describe('the Redis fence on a server', { timeout: 60_000 }, () => {
     });
   });
 
+  it('that is no master any more is left for the one that is, by one command as by several', async () => {
+    const old = opened(await startRedis());
+    const next = opened(await startRedis());
+    const proxy = opened(await FaultProxy.start(old.port));
+    const elsewhere = opened(redisFence(next.url));
+    await elsewhere.claim(token);
+    const addTwice = (fence: RedisFence) =>
+      fence.transaction(token, async (batch) => {
+        batch.command('PUBLISH', 'news', 'here');
+        return batch.command('INCRBY', 'total', 10);
+      });
+    const writes = {
+      one: (fence: RedisFence) => add(fence),
+      'several of one': (fence: RedisFence) =>
+        Promise.all([add(fence), add(fence)]).then(([, { reply }]) => ({ reply })),
+      'one of several': addTwice,
+    };
+    const replies: number[] = [];
+    for (const write of Object.values(writes)) {
+      await withRedis(old.url, (redis) => redis.replicaof('NO', 'ONE'));
+      proxy.aim(old.port);
+      const fence = opened(redisFence(`redis://127.0.0.1:${proxy.port}`));
+      await fence.claim(token);
+      // Whoever is connected stays connected, and is refused what writes.
+      await withRedis(old.url, (redis) => redis.replicaof('127.0.0.1', '1'));
+      proxy.aim(next.port);
+      replies.push((await write(fence)).reply);
+    }
+    expect(replies).toEqual([10, 30, 40]);
+    expect(await withRedis(old.url, (redis) => redis.exists('total'))).toBe(0);
+  });
+
   it('whose replicas are gone does not count a write as done', async () => {
     const server = opened(await startRedis());
     const fence = opened(redisFence(server.url, { replicas: 1, replicaTimeoutMs: 50 }));
