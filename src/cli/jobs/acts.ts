@@ -1,3 +1,4 @@
+import { OptionError } from '../../errors/index.js';
 import type { JobListing, RunRecord, RunRequest } from '../../schedule/index.js';
 import { JobInUseError, JobUnknownError } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
@@ -21,6 +22,11 @@ export async function runNow(
   const { runtime, store } = session;
   const { job, by, reason } = order;
   const way = new OrderUnderWay(session, order);
+  // Nobody would ever begin it.
+  if ((await way.look()).leadership === 'external') {
+    const remedy = 'run it in a process that has the task, with task.execute()';
+    throw new OptionError('JOB', job, 'is a task of node-cron, which is not run on demand', remedy);
+  }
   // Made once, so that what is asked again is the same run.
   const id = `${job}!${runtime.randomHex(8)}`;
   const asked = await way.insist(() =>
@@ -84,10 +90,14 @@ export async function resume(session: JobSession, order: JobOrder): Promise<numb
   // Asked before: an answer that was lost would read as if there had been no pause.
   const { pause: stood } = await way.look();
   await way.insist(() => session.jobs.resume(job));
-  const { nextMs } = await way.look();
-  const next = nextMs === undefined ? 'it is never due again' : `next: ${sayInstant(nextMs)}`;
+  const next = sayNext(await way.look());
   const what = stood === undefined ? 'was not paused' : `is resumed (paused ${sayAct(stood)})`;
   return way.conclude('resume', { holds: true, say: `${visible(job)} ${what}; ${next}` });
+}
+
+function sayNext({ nextMs, leadership }: JobListing): string {
+  if (nextMs !== undefined) return `next: ${sayInstant(nextMs)}`;
+  return leadership === 'external' ? 'node-cron says when it is due' : 'it is never due again';
 }
 
 export interface CancelOptions {

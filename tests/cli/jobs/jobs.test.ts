@@ -144,6 +144,26 @@ describe('tenure jobs forget', () => {
   });
 });
 
+describe('a task of node-cron', () => {
+  it('is not asked for a run, which nobody would begin', async () => {
+    await scene.nodeCronTask('sweep');
+    const { status, stderr } = await scene.jobs('run', 'sweep', ...why);
+    expect(status).toBe(64);
+    expect(unwrapped(stderr)).toContain(
+      'JOB is a task of node-cron, which is not run on demand (got "sweep"): run it in a process',
+    );
+    const [view] = (await scene.store.look(['sweep'], { timeoutMs: 5_000 })).jobs;
+    expect(view?.requests).toEqual([]);
+  });
+
+  it('that is resumed is due when node-cron says', async () => {
+    await scene.nodeCronTask('sweep');
+    await scene.jobs('pause', 'sweep', ...why);
+    const { stdout } = await scene.jobs('resume', 'sweep');
+    expect(stdout).toMatch(/is resumed .*; node-cron says when it is due\n$/);
+  });
+});
+
 describe('tenure jobs run', () => {
   it('waits until the run has begun, and with --until-ended until it has succeeded', async () => {
     await scene.lead();

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { nodeCronCoordinator } from '../../../src/adapters/node-cron/index.js';
 import { type JobStore, type RunContext, Schedule } from '../../../src/schedule/index.js';
 import { sqliteJobs } from '../../../src/schedule/sqlite/index.js';
 import { openDatabase } from '../../support/sqlite-database.js';
@@ -49,6 +50,15 @@ export class JobScene {
     };
     this.#others.push(close);
     return { lead, close };
+  }
+
+  /** A task of node-cron, whose replica has run it once. */
+  async nodeCronTask(task: string): Promise<void> {
+    const key = `${task}:2026-01-01T00:05:00.000Z`;
+    const coordinator = nodeCronCoordinator(this.store, { ttlMs: 5_000 });
+    await coordinator.shouldRun(key, 1_000);
+    await coordinator.onComplete(key);
+    await coordinator.close();
   }
 
   /** As something else would write it. */
