@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt, ensureDependencies, fail, root } from './bootstrap.mjs';
+import { checkTypes } from './package-types.mjs';
 
 ensureDependencies();
 ensureBuilt();
@@ -61,5 +62,6 @@ function check(name, args) {
 const tarball = join(folder, archive.filename);
 check('publint', ['run', tarball, '--strict']);
 check('attw', [tarball, '--profile', 'esm-only']);
+checkTypes(folder, tarball, exports);
 check('knip', ['--no-config-hints']);
 console.log(`package: ${contents.size} files, ${Math.ceil(archive.size / 1024)} kB packed`);

@@ -7,6 +7,7 @@ export {
   type HandoffTrace,
   type MessageTrace,
   type TermTrace,
+  type TraceChannel,
   traced,
   traces,
 } from './traces.js';

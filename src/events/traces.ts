@@ -1,4 +1,4 @@
-import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
+import { type Channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 
 /** A wait for the leadership of a name: until it was won, given up, or failed. */
 export interface CampaignTrace {
@@ -40,19 +40,48 @@ export interface MessageTrace {
 }
 
 /**
+ * A tracing channel of `node:diagnostics_channel` whose contexts have this shape. Node's own type takes its parameters in
+ * another order since Node 26, so it cannot be named in declarations that are to be read with any of them.
+ */
+export interface TraceChannel<Context extends object> {
+  readonly start: Channel;
+  readonly end: Channel;
+  readonly asyncStart: Channel;
+  readonly asyncEnd: Channel;
+  readonly error: Channel;
+  /** Whether somebody listens to any of them. */
+  readonly hasSubscribers: boolean;
+  /** Each function listens to the channel of its name. */
+  subscribe(listeners: TraceListeners<Context>): void;
+  unsubscribe(listeners: TraceListeners<Context>): void;
+}
+
+export interface TraceListeners<Context extends object> {
+  start?(context: Context): void;
+  end?(context: Context): void;
+  asyncStart?(context: Context): void;
+  asyncEnd?(context: Context): void;
+  error?(context: Context & { error: unknown }): void;
+}
+
+/**
  * What takes its time and is worth a span, each as a tracing channel of `node:diagnostics_channel`: `start` when it begins,
  * `asyncEnd` when it is over, `error` before that if it failed. The same context object is told each time.
  */
 export const traces = {
-  campaign: tracingChannel<unknown, CampaignTrace>('tenure:campaign'),
-  term: tracingChannel<unknown, TermTrace>('tenure:term'),
-  handoff: tracingChannel<unknown, HandoffTrace>('tenure:handoff'),
-  message: tracingChannel<unknown, MessageTrace>('tenure:message'),
+  campaign: channel<CampaignTrace>('campaign'),
+  term: channel<TermTrace>('term'),
+  handoff: channel<HandoffTrace>('handoff'),
+  message: channel<MessageTrace>('message'),
 };
+
+function channel<Context extends object>(name: string): TraceChannel<Context> {
+  return tracingChannel(`tenure:${name}`) as unknown as TraceChannel<Context>;
+}
 
 /** Does it, and tells so where somebody listens. What it resolves with is told to nobody: it may be anything. */
 export function traced<Context extends object, Result>(
-  told: TracingChannel<unknown, Context>,
+  told: TraceChannel<Context>,
   context: Context,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -60,12 +89,13 @@ export function traced<Context extends object, Result>(
 }
 
 async function tell<Context extends object, Result>(
-  told: TracingChannel<unknown, Context>,
+  told: TraceChannel<Context>,
   context: Context,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const results: Result[] = [];
   const run = async () => void results.push(await work());
-  await told.tracePromise(run, context);
+  const { tracePromise } = told as unknown as TracingChannel;
+  await tracePromise.call(told, run, context);
   return results[0] as Result;
 }

@@ -8,7 +8,6 @@ import type { Holder } from '../holder.js';
 import { validateName } from '../names.js';
 import type { Revocation } from '../record.js';
 import { whoMayHave } from '../rules/calls.js';
-import type { Ledger } from '../rules/ledger.js';
 import { Candidates } from './candidates.js';
 import { Histories } from './histories.js';
 import { type Expiry, Records } from './records.js';
@@ -25,7 +24,7 @@ export interface MemoryStoreOptions {
  * One store is one namespace. It lives as long as somebody refers to it, opens nothing and needs no closing. Coordinators
  * made from one store exclude each other; those of two stores, or of two processes, know nothing of each other.
  */
-export class MemoryStore implements Ledger {
+export class MemoryStore {
   readonly runtime: Runtime;
   /** @internal The records; expired ones are gone only after {@link expire}. */
   readonly records = new Records();

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TracingChannel } from 'node:diagnostics_channel';
 import {
   type Attributes,
   context as contextApi,
@@ -15,6 +14,7 @@ import {
   type HandoffTrace,
   type MessageTrace,
   type TermTrace,
+  type TraceChannel,
   traces,
   type Unsubscribe,
 } from '../../events/index.js';
@@ -138,7 +138,7 @@ function bindHandledHere(): Unsubscribe {
 
 function follow<Context extends object>(
   tracer: Tracer,
-  told: TracingChannel<unknown, Context>,
+  told: TraceChannel<Context>,
   { name, kind, begins, ends }: Description<Context>,
   made: WeakMap<object, Span> = new WeakMap(),
 ): Unsubscribe {
