@@ -60,7 +60,7 @@ describe('what stands in etcd under a name and was meddled with', () => {
         const ranges = [keys.queue(name), keys.candidates(name), keys.waiting(name), ...parts];
         const found = (await Promise.all(ranges.map(look))).flat();
         return found.flatMap((kv, index) =>
-          damages(kv.value, index).map((text) => ({
+          damages(kv.value, index + standings.indexOf(standing)).map((text) => ({
             what: `${kv.key.split('/').slice(2, 5).join('/')} = ${text.slice(0, 300)}`,
             spoil: () => put(kv, text),
           })),
@@ -68,7 +68,7 @@ describe('what stands in etcd under a name and was meddled with', () => {
       };
       const { wrong, count } = await abuse(coordinator, standing, placesOf);
       expect(wrong).toEqual([]);
-      expect(count).toBeGreaterThan(20);
+      expect(count).toBeGreaterThan(15);
     },
     60_000,
   );
@@ -128,9 +128,9 @@ function damages(valid: string, seed: number): string[] {
   const values = ['null', '"x"', '[]', '{"toString":1,"valueOf":1}', '1e999'];
   const fields = valid.startsWith('{') ? wrongJson(valid, values) : [];
   return [
-    ...some(foreignTexts.filter(isStorable), 2, seed),
+    ...some(foreignTexts.filter(isStorable), 1, seed),
     valid.slice(0, -1),
     valid.slice(0, valid.length / 2),
-    ...some(fields, 4, seed),
+    ...some(fields, 3, seed),
   ];
 }

@@ -11,7 +11,7 @@ export const isOurs = (row: string): string =>
   `(${row}.kind IN ('lease', 'reservation') AND isfinite(${row}.deadline))`;
 /** When a row of `leases` that is ours means nothing any more. */
 export const overAt = (row: string): string =>
-  `${row}.deadline + ${milliseconds(`(${row}.grace_ms + ${row}.reserve_ms)`)}`;
+  `${row}.deadline + ${milliseconds(`(${row}.grace_ms::bigint + ${row}.reserve_ms)`)}`;
 
 /** The SQLSTATE with which a function of ours takes back what it did after its deadline. */
 export const lateState = 'TN001';
