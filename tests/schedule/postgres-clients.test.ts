@@ -1,10 +1,20 @@
-import { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { PostgresPool } from '../../src/drivers/postgres/index.js';
-import { StoreRefusedError } from '../../src/errors/index.js';
+import { Pool, type PoolClient } from 'pg';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  it,
+  vi,
+} from 'vitest';
+import { StoreRefusedError, UnreachableError } from '../../src/errors/index.js';
 import { postgresJobs } from '../../src/postgres.js';
 import { act, call, definition, tokenOf } from '../../src/schedule/conformance/scene.js';
-import { realRuntime } from '../../src/time/index.js';
+import type { JobStore } from '../../src/schedule/index.js';
+import { type Runtime, realRuntime } from '../../src/time/index.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
 
 let database: FreshDatabase;
@@ -28,7 +38,7 @@ beforeEach(() => {
 afterEach(async () => await own.end());
 
 let count = 0;
-async function storeOf(pool: PostgresPool = own, runtime = realRuntime) {
+async function storeOf(pool = own, runtime = realRuntime) {
   count += 1;
   const namespace = `clients-${count}`;
   const store = postgresJobs(pool, { namespace, runtime });
@@ -95,6 +105,132 @@ describe('a change of a job, on a client that is still used by who had it before
     await intrudeWith('ROLLBACK');
     await Promise.all(['a', 'b', 'c'].map((job) => store.pause(job, act, call)));
     expect(await pausedJobs(namespace)).toEqual(['a', 'b', 'c']);
+    await store.close();
+  });
+});
+
+describe('a client that was released inside a transaction in which a statement had failed', () => {
+  it.each([
+    ['a write', (store: JobStore) => store.write(tokenOf(1), { job: 'a' }, call)],
+    ['a look', (store: JobStore) => store.look(['a'], call)],
+    ['a claim', (store: JobStore) => store.claim(tokenOf(1), [definition], undefined, call)],
+  ])(
+    'is told, by %s, as one that was left inside a transaction, and is closed',
+    async (_, step) => {
+      const { store } = await storeOf();
+      const client = await own.connect();
+      await client.query('BEGIN');
+      await client.query('SELECT 1 / 0').catch(() => {});
+      client.release();
+      await expect(step(store)).rejects.toMatchObject({ storeCode: 'TN013' });
+      expect(own.totalCount).toBe(0);
+      await step(store);
+      await store.close();
+    },
+  );
+});
+
+describe('a change of a job that waits for a connection', () => {
+  /** The pool, each of whose connections is had through `ask`. */
+  function asking(ask: (connect: () => Promise<PoolClient>) => Promise<PoolClient>): Pool {
+    const connect = own.connect.bind(own);
+    return Object.assign(own, { connect: () => ask(connect) });
+  }
+
+  const tooMany = () =>
+    Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
+
+  it('is not sent if it gets one when its time is over, and the server is given no limit of zero', async () => {
+    let lateMs = 0;
+    let isSlow = false;
+    const now = () => {
+      const instant = realRuntime.now();
+      return { ...instant, monotonicMs: instant.monotonicMs + lateMs };
+    };
+    const runtime: Runtime = {
+      now,
+      setTimer: (...timer) => realRuntime.setTimer(...timer),
+      random: () => realRuntime.random(),
+      randomHex: (bytes) => realRuntime.randomHex(bytes),
+    };
+    const pool = asking(async (connect) => {
+      const client = await connect();
+      if (isSlow) lateMs = call.timeoutMs;
+      return client;
+    });
+    const { store, namespace } = await storeOf(pool, runtime);
+    const sent: string[] = [];
+    await overhear((text) => sent.push(text));
+    isSlow = true;
+    const attempt = store.pause('a', act, call);
+    await expect(attempt).rejects.toBeInstanceOf(UnreachableError);
+    await expect(attempt).rejects.toThrow(
+      'a pause of jobs was not sent: no connection was free in time.',
+    );
+    expect(sent).toEqual([]);
+    isSlow = false;
+    expect(await store.pause('a', act, call)).toMatchObject(act);
+    expect(await pausedJobs(namespace)).toEqual(['a']);
+    await store.close();
+  });
+
+  it('is served by another one that works if no more are to be had', async () => {
+    let connects = 0;
+    let isCounting = false;
+    let refused = () => {};
+    let locking = () => {};
+    const isRefused = new Promise<void>((resolve) => {
+      refused = resolve;
+    });
+    const isLocking = new Promise<void>((resolve) => {
+      locking = resolve;
+    });
+    const pool = asking((connect) => {
+      connects += isCounting ? 1 : 0;
+      if (connects < 2) return connect();
+      refused();
+      return Promise.reject(tooMany());
+    });
+    const { store, namespace } = await storeOf(pool);
+    await overhear((text) => {
+      if (text.includes('FOR UPDATE')) locking();
+    });
+    isCounting = true;
+    const other = await watching.connect();
+    await other.query('BEGIN');
+    await other.query("SELECT FROM tenure.jobs WHERE namespace = $1 AND job = 'a' FOR UPDATE", [
+      namespace,
+    ]);
+    const first = store.pause('a', act, call);
+    await isLocking;
+    const second = store.pause('b', act, call);
+    await isRefused;
+    await other.query('COMMIT');
+    other.release();
+    expect(await Promise.all([first, second])).toMatchObject([act, act]);
+    expect(await pausedJobs(namespace)).toEqual(['a', 'b']);
+    await store.close();
+  });
+
+  it('does not fail with those that waited when one was asked for, and is asked one for anew', async () => {
+    const asked: ((outcome: Promise<PoolClient>) => void)[] = [];
+    let isHeld = false;
+    const pool = asking((connect) =>
+      isHeld ? new Promise((resolve) => asked.push(resolve)) : connect(),
+    );
+    const { store, namespace } = await storeOf(pool);
+    isHeld = true;
+    const first = store.pause('a', act, call);
+    await vi.waitUntil(() => asked.length === 1);
+    const later = store.pause('b', act, call);
+    isHeld = false;
+    asked[0]?.(Promise.reject(tooMany()));
+    await expect(first).rejects.toMatchObject({
+      storeCode: '53300',
+      message: expect.stringMatching(/^a pause of jobs was refused/),
+    });
+    expect(await later).toMatchObject(act);
+    expect(await pausedJobs(namespace)).toEqual(['b']);
     await store.close();
   });
 });

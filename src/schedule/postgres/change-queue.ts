@@ -44,6 +44,9 @@ interface Asking {
 /** A transaction locks so many jobs at most. */
 const mostAtOnce = 50;
 
+/** After a connection that could not be had, where another one works. */
+const pauseMs = 100;
+
 /**
  * Changes of jobs. Those that wait when a connection is free go together in one transaction of two messages, each of another
  * job: one begins, locks and reads; what follows from what was read is decided here, and the other one writes and commits.
@@ -78,16 +81,14 @@ export class ChangeQueue {
     if (first === undefined || this.#isOpening || this.#count >= this.#options.limit) return;
     this.#isOpening = true;
     this.#count += 1;
-    void this.#serve(first.what).finally(() => {
-      this.#count -= 1;
-      this.#attend();
-    });
+    void this.#serve();
   }
 
   /** Never rejects. */
-  async #serve(what: string): Promise<void> {
+  async #serve(): Promise<void> {
+    const waited = new Set(this.#waiting);
     try {
-      await this.#options.pool.withSession(what, async (session) => {
+      await this.#options.pool.withSession(nameOf(this.#waiting), async (session) => {
         this.#isOpening = false;
         while (session.loss === undefined) {
           const batch = this.#take();
@@ -98,19 +99,31 @@ export class ChangeQueue {
       });
     } catch (error) {
       this.#isOpening = false;
-      for (const change of this.#waiting) change.fail(this.#options.explained(error));
+      if (this.#count > 1) return this.#leaveToOthers();
+      const failed = this.#waiting.filter((change) => waited.has(change));
+      for (const change of failed) change.fail(this.#options.explained(error));
     }
+    this.#count -= 1;
+    this.#attend();
+  }
+
+  /** No further connection is to be had. Those that work serve what waits, and have time for it before the next is asked for. */
+  #leaveToOthers(): void {
+    this.#count -= 1;
+    this.#options.runtime.setTimer(pauseMs, () => this.#attend(), { keepsProcessAlive: false });
   }
 
   /** What waits, at most one change of each job, and the earliest one of it. */
   #take(): Change[] {
+    const nowMs = this.#options.runtime.now().monotonicMs;
     const jobs = new Set(this.#busy);
     const batch: Change[] = [];
     const left: Change[] = [];
     for (const change of this.#waiting) {
-      const { isOver, isAlone, step } = change;
+      change.expire(nowMs);
+      const { isOver, goesAlone, step } = change;
       if (isOver) continue;
-      const fits = batch.length === 0 || (!isAlone && batch[0]?.isAlone === false);
+      const fits = batch.length === 0 || (!goesAlone && batch[0]?.goesAlone === false);
       if (fits && batch.length < mostAtOnce && !jobs.has(step.job)) batch.push(change);
       else left.push(change);
       jobs.add(step.job);
@@ -147,7 +160,7 @@ export class ChangeQueue {
     const endMs = Math.max(...batch.map(({ endMs }) => endMs));
     const leftMs = () => Math.max(1, endMs - runtime.now().monotonicMs);
     const wholeMs = leftMs();
-    const what = batch.length === 1 ? (batch[0] as Change).what : 'a write of jobs';
+    const what = nameOf(batch);
     return { wholeMs, of: (phase) => ({ runtime, phase, what, wholeMs, timeoutMs: leftMs() }) };
   }
 
@@ -200,7 +213,7 @@ export class ChangeQueue {
 
   /** It waits for whoever holds it up, and nobody waits with it. */
   #postpone(change: Change): void {
-    change.wait(true);
+    change.waitAlone();
     this.#waiting.unshift(change);
   }
 
@@ -212,4 +225,10 @@ export class ChangeQueue {
       else change.fail(this.#options.explained(error));
     }
   }
+}
+
+/** What an error calls several of them. */
+function nameOf(changes: readonly Change[]): string {
+  const [first, ...others] = new Set(changes.map(({ what }) => what));
+  return first === undefined || others.length > 0 ? 'a change of jobs' : first;
 }

@@ -14,9 +14,10 @@ export class Change {
   readonly what: string;
   readonly endMs: number;
   /** It has met something that would hold up, or fail, others in its transaction. */
-  isAlone = false;
+  goesAlone = false;
   readonly #answer: (answer: unknown) => void;
   readonly #fail: (error: unknown) => void;
+  readonly #timeoutMs: number;
   readonly #timer: { cancel(): void };
   #stage: Stage = 'waiting';
 
@@ -28,9 +29,10 @@ export class Change {
     this.step = step;
     this.what = what;
     this.endMs = runtime.now().monotonicMs + timeoutMs;
+    this.#timeoutMs = timeoutMs;
     this.#answer = settle.answer;
     this.#fail = settle.fail;
-    this.#timer = runtime.setTimer(timeoutMs, () => this.fail(this.#late(timeoutMs)));
+    this.#timer = runtime.setTimer(timeoutMs, () => this.#failLate());
   }
 
   get isOver(): boolean {
@@ -38,8 +40,8 @@ export class Change {
   }
 
   /** Nobody has asked the server anything for it, or not to any effect. */
-  wait(isAlone: boolean): void {
-    this.isAlone ||= isAlone;
+  waitAlone(): void {
+    this.goesAlone = true;
     this.#enter('waiting');
   }
 
@@ -67,6 +69,11 @@ export class Change {
     if (this.#settle()) this.#fail(error);
   }
 
+  /** Fails it if its time is over: its timer may be late. */
+  expire(nowMs: number): void {
+    if (nowMs >= this.endMs) this.#failLate();
+  }
+
   #enter(stage: Stage): void {
     if (!this.isOver) this.#stage = stage;
   }
@@ -78,10 +85,14 @@ export class Change {
     return true;
   }
 
-  #late(timeoutMs: number): Error {
+  #failLate(): void {
+    this.fail(this.#late());
+  }
+
+  #late(): Error {
     if (this.#stage === 'waiting')
       return new UnreachableError(`${this.what} was not sent: no connection was free in time.`);
     const phase = this.#stage === 'committing' ? 'commit' : 'transaction';
-    return classifyPostgresError(new NoAnswerError(timeoutMs), phase, this.what);
+    return classifyPostgresError(new NoAnswerError(this.#timeoutMs), phase, this.what);
   }
 }
