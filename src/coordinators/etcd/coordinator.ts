@@ -70,7 +70,7 @@ export interface EtcdCoordinatorOptions {
    */
   readonly namespace?: string;
   /**
-   * Stands before every key, elections included: for a user that may use one part of the key space alone. Any text, and part
+   * Stands before every key, elections included: for a user that may use one part of the key space alone. Any text of up to 1 KiB, and part
    * of the name of each election: end it with `/`, since `team` before `report` is the election `teamreport`. Coordinators
    * with different ones do not meet. Default empty.
    */

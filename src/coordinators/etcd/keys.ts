@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type KeyRange, withPrefix } from '../../drivers/etcd/index.js';
+import { OptionError } from '../../errors/index.js';
 import type { Holder } from '../holder.js';
 import { encodeName } from '../names.js';
 
@@ -17,9 +18,12 @@ export class EtcdKeys {
   readonly #namespace: string;
   readonly #control: string;
 
-  /** @param prefix stands before every key; any text. */
+  /**
+   * @param prefix stands before every key; any text that UTF-8 can hold, up to 1 KiB.
+   * @throws {OptionError}
+   */
   constructor(prefix: string, namespace: string) {
-    this.#prefix = Buffer.from(prefix, 'utf8').toString('latin1');
+    this.#prefix = Buffer.from(checkPrefix(prefix), 'utf8').toString('latin1');
     this.#namespace = namespace;
     this.#control = `${this.#prefix}:tenure/1/${encodeName(namespace)}/`;
   }
@@ -102,6 +106,16 @@ export class EtcdKeys {
   get space(): string {
     return `${this.#control}namespace`;
   }
+}
+
+const longestPrefixBytes = 1_024;
+
+/** Half a surrogate pair has no UTF-8 form: all of them would be one prefix. */
+function checkPrefix(prefix: string): string {
+  const isText = typeof prefix === 'string' && prefix.isWellFormed();
+  if (isText && Buffer.byteLength(prefix) <= longestPrefixBytes) return prefix;
+  const remedy = `use at most ${longestPrefixBytes} bytes of UTF-8 text`;
+  throw new OptionError('prefix', prefix, 'is no text for keys or too long', remedy);
 }
 
 function decode(encoded: string): string | undefined {
