@@ -1,4 +1,5 @@
 import { type HostList, parseHostList } from './host-list.js';
+import { isMysqlUrl } from './migrate/mysql-url.js';
 import { quoted } from './next-command.js';
 import { withSchema } from './postgres-url.js';
 import { kindOf } from './store-kinds.js';
@@ -11,6 +12,7 @@ export function probeOf(url: string): string {
   if (url.startsWith('sqlite:')) return `ls -l ${quoted(url.slice('sqlite:'.length))}`;
   const list = parseHostList(url);
   if (list === undefined) return 'the same command again';
+  if (isMysqlUrl(url)) return mysqlProbe(list);
   switch (kindOf(list.scheme)) {
     case 'postgres':
       return `psql ${quoted(withSchema(withoutPassword(url), undefined))} -c 'select 1'`;
@@ -32,6 +34,15 @@ export function probeOf(url: string): string {
   }
 }
 
+function mysqlProbe(list: HostList): string {
+  const [host, port] = splitPort(list.hosts[0] ?? '', 3306);
+  const user = userOf(list);
+  const asUser = user === '' ? '' : ` -u ${quoted(user)}`;
+  // Without a value it asks for the password.
+  const asking = list.login.includes(':') ? ' -p' : '';
+  return `mariadb -h ${bareHost(host)} -P ${port}${asUser}${asking} -e 'select 1'`;
+}
+
 function etcdEndpoints({ scheme, hosts }: HostList): string {
   const prefix = scheme === 'etcds:' ? 'https://' : '';
   return hosts
@@ -45,12 +56,14 @@ function eachHost(
   defaultPort: number,
   command: (host: string, port: number) => string,
 ): string {
-  const bare = (host: string) => host.replace(/^\[(.*)\]$/, '$1');
   return hosts
     .map((host) => splitPort(host, defaultPort))
-    .map(([host, port]) => command(bare(host), port))
+    .map(([host, port]) => command(bareHost(host), port))
     .join(nextLine);
 }
+
+/** Without the brackets of an address. */
+const bareHost = (host: string) => host.replace(/^\[(.*)\]$/, '$1');
 
 function splitPort(text: string, defaultPort: number): [host: string, port: number] {
   // The last colon, unless it is one of an address in brackets.

@@ -1,4 +1,5 @@
 import { parseHostList } from './host-list.js';
+import { isMysqlUrl } from './migrate/mysql-url.js';
 import { kindOf } from './store-kinds.js';
 import { addressOf } from './store-url.js';
 
@@ -33,7 +34,7 @@ function shownLogin(login: string, scheme: string): string {
   const colon = login.indexOf(':');
   const user = colon < 0 ? login : login.slice(0, colon);
   if (colon >= 0 && colon < login.length - 1) return `${user}:${placeholder}@`;
-  return kindOf(scheme) === 'postgres' ? `${user}@` : `${placeholder}@`;
+  return kindOf(scheme) === 'postgres' || isMysqlUrl(scheme) ? `${user}@` : `${placeholder}@`;
 }
 
 function shown(parameters: string): string {

@@ -26,7 +26,9 @@ describe('tenure migrate in MariaDB', () => {
     for (let twice = 0; twice < 2; twice++) {
       const { status, stdout, stderr } = await tenure(['migrate', '--url', server.url, ...flags]);
       expect([status, stderr]).toEqual([0, '']);
-      expect(stdout).toBe(`fence in schema ${database}: its tables are there\n`);
+      expect(stdout).toBe(
+        `fence in schema ${database}: its tables are there, made now or before\n`,
+      );
     }
     await fence.claim(tokenOf('a', 1));
     await fence.close();
@@ -55,5 +57,6 @@ describe('tenure migrate in MariaDB', () => {
     const gone = await tenure(['migrate', '--url', 'mysql://u:hunter2@127.0.0.1:1/x']);
     expect(gone.status).toBe(69);
     expect(gone.stderr).not.toContain('hunter2');
+    expect(gone.stderr).toContain("next:    mariadb -h 127.0.0.1 -P 1 -u u -p -e 'select 1'");
   });
 });

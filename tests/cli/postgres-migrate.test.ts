@@ -40,7 +40,7 @@ describe('tenure migrate', () => {
       [
         'schema tenure: created, version 1\n',
         'jobs in schema tenure: created, version 1\n',
-        'fence in schema tenure: its tables are there\n',
+        'fence in schema tenure: its tables are there, made now or before\n',
         'once in schema tenure: created, version 1\n',
       ].join(''),
     );
@@ -85,7 +85,7 @@ describe('tenure migrate', () => {
       );
       const url = `${database.url}?schema=all`;
       expect((await tenure(['migrate', '--url', url, '--only', 'fence'])).stdout).toBe(
-        'fence in schema all: its tables are there\n',
+        'fence in schema all: its tables are there, made now or before\n',
       );
       await fence.claim(token);
       await expect(once.do('k', () => 1)).rejects.toThrow('once.migrate()');
@@ -128,5 +128,8 @@ describe('tenure migrate', () => {
     const { status, stderr } = await tenure(['migrate', '--url', url]);
     expect(status).toBe(64);
     expect(unwrapped(stderr)).toContain('--url names a store that needs no migration');
+    expect(unwrapped(stderr)).toContain(
+      'use postgres://host:port/database, or mysql://host:port for a fence there',
+    );
   });
 });

@@ -16,6 +16,8 @@ describe('the command that looks whether a store is there', () => {
       'etcds://ops:***@h1?ca=/ca.pem',
       'ETCDCTL_API=3 etcdctl --endpoints=https://h1:2379 --cacert=/ca.pem --user=ops endpoint health',
     ],
+    ['mysql://root@127.0.0.1:1', "mariadb -h 127.0.0.1 -P 1 -u root -e 'select 1'"],
+    ['mariadb://app:***@[::1]/x', "mariadb -h ::1 -P 3306 -u app -p -e 'select 1'"],
     ['postgres://h/app?schema=leases', "psql postgres://h/app -c 'select 1'"],
     [
       'etcd://h1:2380,h2,[::1]',

@@ -11,7 +11,7 @@ import { sharedForms } from '../store-kinds.js';
 import { addressOf, storeKindOf } from '../store-url.js';
 import type { Terminal } from '../terminal.js';
 import { migrateMysql, mysqlParts } from './mysql.js';
-import { isMysqlUrl } from './mysql-url.js';
+import { isMysqlUrl, mysqlForm } from './mysql-url.js';
 import { type MigratedPart, parts } from './parts.js';
 
 const defaultSchema = 'tenure';
@@ -59,9 +59,10 @@ async function inPostgres(
   { value: url, source }: Setting<string>,
   { schema: named, only = parts }: MigrateOrder,
 ): Promise<Migrated> {
-  if (storeKindOf(url, source) !== 'postgres') {
+  const use = `use ${sharedForms.postgres}, or ${mysqlForm} for a fence there`;
+  if (storeKindOf(url, source, use) !== 'postgres') {
     const problem = 'names a store that needs no migration';
-    throw new OptionError(source, addressOf(url), problem, `use ${sharedForms.postgres}`);
+    throw new OptionError(source, addressOf(url), problem, use);
   }
   const schema = named ?? schemaOf(url) ?? defaultSchema;
   const places = { url: source, schema: named === undefined ? `${source}: schema` : '--schema' };
@@ -75,7 +76,7 @@ async function inPostgres(
 
 /**
  * Whoever needs only some of it has a few empty tables more, and nobody has to run this again who begins to use the rest.
- * A fence does not count versions: its tables are there afterwards.
+ * A fence does not count versions, nor tell whether its tables were there before.
  */
 const migrations: Readonly<
   Record<MigratedPart, (url: string, schema: string) => Promise<Migration | undefined>>
@@ -116,7 +117,7 @@ const headings: Readonly<Record<MigratedPart, string>> = {
 };
 
 function said(part: MigratedPart, schema: string, migration: Migration | undefined): string {
-  return `${headings[part]}schema ${schema}: ${migration === undefined ? 'its tables are there' : saidOf(migration)}`;
+  return `${headings[part]}schema ${schema}: ${migration === undefined ? 'its tables are there, made now or before' : saidOf(migration)}`;
 }
 
 function saidOf({ from, to }: Migration): string {

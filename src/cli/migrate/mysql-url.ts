@@ -4,3 +4,6 @@ const schemes = /^(?:mysql|mariadb):/i;
 export function isMysqlUrl(url: string | undefined): url is string {
   return url !== undefined && schemes.test(url);
 }
+
+/** How its URLs look, for help and remedies. */
+export const mysqlForm = 'mysql://host:port';
