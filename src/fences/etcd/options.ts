@@ -71,6 +71,6 @@ function leasesOf(leases: EtcdFenceOptions['leases']): EtcdKeys | undefined {
 }
 
 function checkPrefix(option: string, prefix: string): void {
-  if (typeof prefix === 'string') return;
+  if (typeof prefix === 'string' && prefix.isWellFormed()) return;
   throw new OptionError(option, prefix, 'is not a text', 'pass a text, or leave it out');
 }
