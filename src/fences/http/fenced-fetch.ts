@@ -1,5 +1,5 @@
 import { isCredibleTerm } from '../../coordinators/index.js';
-import { requireMethods } from '../../errors/checks.js';
+import { nearest, requireMethods, requireObject } from '../../errors/checks.js';
 import { OptionError, StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { realRuntime } from '../../time/index.js';
@@ -42,7 +42,8 @@ export type FencedFetch = (
  * {@link UnreachableError} if no connection was made; nothing was done;
  * {@link OutcomeUnknownError} if the connection failed after that, or the lease ended before the answer came;
  * the reason of your own `signal` if that aborts, when the outcome is as unknown;
- * {@link OptionError} for an `idempotencyKey` that is none, and `TypeError` for what `fetch` does not take.
+ * {@link OptionError} for an `idempotencyKey` that is none, for an option that looks like a misspelt one, and for what no
+ * request can be made of, such as a URL without a host.
  */
 export function fencedFetch(
   lease: RequestLease,
@@ -83,14 +84,46 @@ export function fencedFetch(
 function requestUnder(
   lease: RequestLease,
   input: string | URL | Request,
-  { idempotencyKey, signal: _followedInstead, ...init }: FencedRequestInit,
+  options: FencedRequestInit,
 ): Request {
+  for (const name of Object.keys(requireObject('init', options))) requireNotMisspelt(name);
+  const { idempotencyKey, signal: _followedInstead, ...init } = options;
   const redirect = init.redirect === 'error' ? 'error' : 'manual';
-  const request = new Request(input, { ...init, redirect });
+  const request = requestOf(input, { ...init, redirect });
   for (const [name, value] of headersOf(lease)) request.headers.set(name, value);
   if (idempotencyKey !== undefined)
     request.headers.set('Idempotency-Key', requireIdempotencyKey(idempotencyKey));
   return request;
+}
+
+function requestOf(input: string | URL | Request, init: RequestInit): Request {
+  try {
+    return new Request(input, init);
+  } catch (error) {
+    const remedy = 'pass an absolute URL, and what fetch takes with it';
+    throw new OptionError('request', 'hidden', faultOf((error as Error).message), remedy);
+  }
+}
+
+/** What it says quotes a URL, which may hold a password, or a header, which may hold a token. */
+function faultOf(message: string): string {
+  if (message.includes('URL')) return 'has a URL that is not absolute, or has a password in it';
+  if (/header/i.test(message)) return 'has a header that HTTP does not allow';
+  return `cannot be made: ${message}`;
+}
+
+/** What `fetch` of Node takes. Others take more, which goes through unless it is nearly one of these. */
+const initNames = [
+  ...['method', 'headers', 'body', 'signal', 'redirect', 'duplex', 'dispatcher', 'idempotencyKey'],
+  ...['mode', 'credentials', 'cache', 'referrer', 'referrerPolicy', 'integrity', 'keepalive'],
+  ...['priority', 'window'],
+];
+
+/** A charge without its key, or a GET in place of a POST, is worse than an error. */
+function requireNotMisspelt(name: string): void {
+  const meant = initNames.includes(name) ? undefined : nearest(name, initNames);
+  if (meant !== undefined)
+    throw new OptionError(`init.${name}`, name, 'is no option', `did you mean ${meant}?`);
 }
 
 function requireIdempotencyKey(key: string): string {

@@ -1,7 +1,12 @@
 import { OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
 
 /** Failures of the steps before a connection stands, in which nothing of a request is sent. */
-const connectCodes = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_CERT_ALTNAME_INVALID']);
+const connectCodes = new Set([
+  ...['UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_HAS_EXPIRED'],
+  ...['CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'CERT_UNTRUSTED', 'CERT_REVOKED'],
+]);
 const connectSyscalls = new Set(['connect', 'getaddrinfo']);
 
 /**
@@ -15,7 +20,7 @@ export function failureOf(error: unknown, resource: string): Error {
     const message = `the service of "${resource}" could not be reached; nothing was sent. Check its address, and try again.`;
     return new UnreachableError(message, why);
   }
-  const message = `a request under "${resource}" was sent and has no answer; it may have been executed. Ask the service, or repeat it with the same idempotency key.`;
+  const message = `a request under "${resource}" may have been sent, and has no answer: it may have been executed. Ask the service, or repeat it with the same idempotency key.`;
   return new OutcomeUnknownError(message, why);
 }
 
@@ -24,6 +29,8 @@ function isBeforeSending(error: unknown): boolean {
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.every(isBeforeSending);
   if (!(error instanceof Error)) return false;
+  // The Fetch standard lists ports that it never asks; the error has no code.
+  if (error.message === 'bad port') return true;
   const code: unknown = Reflect.get(error, 'code');
   const syscall: unknown = Reflect.get(error, 'syscall');
   return (

@@ -87,6 +87,42 @@ describe('fencedFetch', () => {
     await expect(sent).rejects.toThrow(OptionError);
   });
 
+  it.each([
+    [{ idempotencykey: 'a' }, 'init.idempotencykey is no option', 'did you mean idempotencyKey?'],
+    [{ methd: 'POST' }, 'init.methd is no option', 'did you mean method?'],
+    [null, 'init is not an object', 'pass an object'],
+  ])('sends nothing with options like %j', async (init, problem, remedy) => {
+    const sent = fencedFetch(lease)(await echo(), init as never);
+    await expect(sent).rejects.toThrow(problem);
+    await expect(sent).rejects.toThrow(remedy);
+    await expect(sent).rejects.toThrow(OptionError);
+  });
+
+  it('passes on what only another fetch knows', async () => {
+    let passed: Request | undefined;
+    const send = fencedFetch(lease, async (request) => {
+      passed = request;
+      return new Response();
+    });
+    await send('http://ledger/', { next: { revalidate: 60 } } as never);
+    expect(passed?.url).toBe('http://ledger/');
+  });
+
+  it.each([
+    ['/relative', {}, 'has a URL'],
+    ['http://ann:secret@ledger/', {}, 'has a URL'],
+    ['http://ledger/', { headers: { token: 'secret\n\0' } }, 'has a header'],
+    ['http://ledger/', { body: 'x' }, 'cannot be made: '],
+  ])(
+    'refuses what no request can be made of, and tells no secret: %s %j',
+    async (url, init, problem) => {
+      const error: unknown = await fencedFetch(lease)(url, init).catch((reason) => reason);
+      expect(error).toBeInstanceOf(OptionError);
+      expect(String(error)).toContain(`request ${problem}`);
+      expect(String(error)).not.toContain('secret');
+    },
+  );
+
   it('refuses what is no lease and no fetch', () => {
     expect(() => fencedFetch({} as Lease)).toThrow(OptionError);
     expect(() => fencedFetch(lease, 'fetch' as never)).toThrow(OptionError);
@@ -179,6 +215,8 @@ describe('fencedFetch', () => {
     }
     const nowhere = fencedFetch(lease)('http://nowhere.invalid/', { method: 'POST' });
     await expect(nowhere).rejects.toThrow(UnreachableError);
+    // A port that the Fetch standard forbids.
+    await expect(fencedFetch(lease)('http://127.0.0.1:1')).rejects.toThrow(UnreachableError);
     expect(lease.state).toBe('held');
   });
 
