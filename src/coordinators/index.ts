@@ -1,7 +1,22 @@
 export * from './acts.js';
-export * from './candidates.js';
+export {
+  type Call,
+  type Candidate,
+  calledCount,
+  type EnrollRequest,
+  type EnrollResult,
+  type Standing,
+  standings,
+  type WithdrawRequest,
+} from './candidates.js';
 export * from './contract.js';
-export * from './history.js';
+export {
+  type ActEntry,
+  type HistoryEntry,
+  historyCount,
+  historyLifeMs,
+  type TermEntry,
+} from './history.js';
 export { Holder, validateHolderId } from './holder.js';
 export { encodeName, groupOf, longestNameBytes, validateName } from './names.js';
 export * from './record.js';
