@@ -55,8 +55,19 @@ function textOf(bytes: Buffer, complain: Complain): string {
 /** What the system says, in words for the user; anything else as it is. */
 function refusal(error: unknown, complain: Complain): unknown {
   const isOfSystem = error instanceof Error && 'syscall' in error && 'code' in error;
-  return isOfSystem ? complain(`cannot be read: ${error.code}`) : error;
+  return isOfSystem ? complain(`cannot be read: ${said(String(error.code))}`) : error;
 }
+
+function said(code: string): string {
+  const words = systemWords[code];
+  return words === undefined ? code : `${code}, ${words}`;
+}
+
+const systemWords: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not read it',
+};
 
 function isPipe(file: string): boolean {
   try {

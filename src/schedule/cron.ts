@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { nearest } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import { longestShiftMs, ZoneClock } from './zone-clock.js';
 
@@ -84,6 +85,24 @@ const longestExpression = 1_024;
 /** Until then, and from as long before 1970 on, the local times of all zones are dates. */
 const lastMs = 8.6e15;
 
+const ranges =
+  'correct that field: minute 0 to 59, hour 0 to 23, day 1 to 31, month 1 to 12 or JAN to DEC, weekday 0 to 7 or SUN to SAT';
+
+const nicknames = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
+
+function isNickname(expression: string): boolean {
+  return nicknames.includes(expression.trim().toLowerCase());
+}
+
+function noNickname(expression: string): OptionError {
+  const meant = nearest(expression.trim(), nicknames);
+  const remedy =
+    meant === undefined
+      ? `use ${nicknames.slice(0, -1).join(', ')} or ${nicknames.at(-1)}, or five fields (minute hour day month weekday)`
+      : `did you mean ${meant}?`;
+  return new OptionError('cron', expression, 'is not a cron expression (no such name)', remedy);
+}
+
 function parse(expression: string): Cron {
   const remedy =
     'use five fields (minute hour day month weekday), six with seconds first, or seven with a year last as well';
@@ -93,8 +112,9 @@ function parse(expression: string): Cron {
     const shorter = `use at most ${longestExpression} characters, or several jobs`;
     throw new OptionError('cron', expression, 'is too long', shorter);
   }
+  if (expression.trim().startsWith('@') && !isNickname(expression)) throw noNickname(expression);
   const fieldCount = expression.split(/\s+/).filter((field) => field !== '').length;
-  if (!expression.trim().startsWith('@') && (fieldCount < 5 || fieldCount > 7)) {
+  if (!isNickname(expression) && (fieldCount < 5 || fieldCount > 7)) {
     const has = fieldCount === 1 ? 'one field' : `${fieldCount} fields`;
     throw new OptionError('cron', expression, `is not a cron expression (it has ${has})`, remedy);
   }
@@ -103,7 +123,7 @@ function parse(expression: string): Cron {
     cron = new Cron(expression, { timezone: 'UTC', paused: true });
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^Cron\w+: /, '') : String(error);
-    throw new OptionError('cron', expression, `is not a cron expression (${why})`, remedy);
+    throw new OptionError('cron', expression, `is not a cron expression (${why})`, ranges);
   }
   if (cron.nextRun(new Date(0)) === null) {
     const never = 'use a day that the calendar has';

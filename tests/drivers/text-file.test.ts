@@ -80,7 +80,9 @@ describe('a file that a user names', () => {
 
   it('is refused by the name of the option if it cannot be read', () => {
     const shown = () => readTextFile('ca', join(folder, 'none'), 'pass a PEM text', './none');
-    expect(shown).toThrow('ca cannot be read: ENOENT (got "./none"): pass a PEM text');
-    expect(() => read(folder)).toThrow('--file cannot be read: EISDIR');
+    expect(shown).toThrow(
+      'ca cannot be read: ENOENT, there is no such file (got "./none"): pass a PEM text',
+    );
+    expect(() => read(folder)).toThrow('--file cannot be read: EISDIR, it is a folder');
   });
 });

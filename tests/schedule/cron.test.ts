@@ -233,7 +233,15 @@ describe('what is no schedule', () => {
   it.each([
     ['', 'is not a cron expression'],
     ['* * * *', 'is not a cron expression (it has 4 fields) (got "* * * *"): use five fields'],
-    ['61 * * * *', 'is not a cron expression'],
+    [
+      '61 * * * *',
+      'is not a cron expression (Invalid value for minute: 61) (got "61 * * * *"): correct that field: minute 0 to 59',
+    ],
+    ['@dayly', 'is not a cron expression (no such name) (got "@dayly"): did you mean @daily?'],
+    [
+      '@fortnightly',
+      'is not a cron expression (no such name) (got "@fortnightly"): use @yearly, @annually,',
+    ],
     ['0 0 30 2 *', 'is never due'],
     ['0 0 0 29 2 * 2027', 'is never due'],
     ['* * * * * * * *', 'is not a cron expression (it has 8 fields)'],

@@ -1,4 +1,5 @@
 import type { Document, LineCounter, Node } from 'yaml';
+import { nearest } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 
 /** The package, loaded by whoever reads a file. */
@@ -80,8 +81,11 @@ export class YamlNode {
     const remedy = `use ${others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`}`;
     const entries = this.entries(remedy);
     for (const [name, node] of entries)
-      if (!(keys as readonly string[]).includes(name))
-        throw node.complain('is no key here', remedy);
+      if (!(keys as readonly string[]).includes(name)) {
+        const meant = nearest(name, keys);
+        const better = meant === undefined ? remedy : `did you mean ${meant}?`;
+        throw node.complain('is no key here', better);
+      }
     return Object.fromEntries(entries) as Partial<Record<Key, YamlNode>>;
   }
 

@@ -89,7 +89,7 @@ jobs:
     ['jobs:', ':1: jobs is not a mapping', 'write jobs:'],
     ['jobs: {}', ':1: jobs is empty', 'write jobs:'],
     ['jobs: [a]', ':1: jobs is not a mapping', 'write jobs:'],
-    ['job:\n  a: 1', ':1: job is no key here', 'use jobs'],
+    ['job:\n  a: 1', ':1: job is no key here', 'did you mean jobs?'],
     ['jobs:\n  a: {}\n---\njobs: {}', ':3 is not YAML', 'correct this line'],
     ['jobs:\n  a: {}\n  a: {}', ':3 is not YAML (Map keys must be unique)', 'correct'],
     ['jobs:\n\ta: {}', ':2 is not YAML (Tabs are not allowed as indentation)', 'correct'],
@@ -101,7 +101,7 @@ jobs:
     [
       withJob(`cron: '61 * * * *'`, 'command: x'),
       ':3: jobs.settle.cron is not a cron expression (Invalid value for minute: 61)',
-      'use five fields',
+      'minute 0 to 59',
     ],
     [
       withJob(cron, 'timeZone: Mars/Phobos', 'command: x'),
@@ -110,6 +110,11 @@ jobs:
     ],
     [withJob(cron, 'command: x', 'misfire: never'), ':5: jobs.settle.misfire is no policy', 'once'],
     [withJob(cron, 'command: x', 'tiemout: 5s'), ':5: jobs.settle.tiemout is no key', 'timeout'],
+    [
+      withJob(cron, 'command: x', 'timezone: UTC'),
+      ':5: jobs.settle.timezone is no key here',
+      'did you mean timeZone?',
+    ],
     [withJob(cron, 'command: x', 'timeout: 5'), ':5: jobs.settle.timeout is not a duration', '30s'],
     [withJob(cron, 'command: x', 'timeout: 0s'), ':5: jobs.settle.timeout is out of range', '1ms'],
     [withJob(cron, 'command: x', 'catchUp:'), ':5: jobs.settle.catchUp is not a text', '30s'],
