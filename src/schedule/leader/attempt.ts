@@ -150,7 +150,7 @@ export class Attempt {
     if (this.#isOver) throw new ClosedError(`the attempt of ${run.id}`);
     const written = this.#options.pen.write({ job: run.job, runs: [{ ...run, progress }] });
     await written.catch((error: unknown) => {
-      throw error instanceof StoppedAskingError ? error.cause : error;
+      throw error instanceof StoppedAskingError ? (error.cause ?? error) : error;
     });
     this.#progress = progress;
   }
