@@ -48,7 +48,7 @@ const commitText = `${requireMark}; COMMIT`;
 const giveUpText = `${requireMark}; ROLLBACK`;
 
 /** The SQLSTATE by which we learn that what is rolled back is not what was begun. */
-const hasCommitted = 'TN014';
+const committedState = 'TN014';
 
 /**
  * Begins with text, as every client takes it, a transaction that leaves marks in its session. What comes at its end asks for
@@ -113,13 +113,13 @@ class MarkedTransaction implements OpenTransaction {
    */
   async #giveUpFailed(): Promise<Rollback> {
     const look = `DO $$ BEGIN IF current_setting('${markSetting}', true) = '${this.#nonce}' THEN
-    RAISE EXCEPTION 'tenure: the work has committed' USING ERRCODE = '${hasCommitted}';
+    RAISE EXCEPTION 'tenure: the work has committed' USING ERRCODE = '${committedState}';
   END IF; END $$`;
     try {
       await send(this.#client, this.#own, `ROLLBACK; ${look}`);
       return 'rolledBack';
     } catch (error) {
-      return sqlStateOf(error) === hasCommitted ? 'endedByWork' : 'unknown';
+      return sqlStateOf(error) === committedState ? 'endedByWork' : 'unknown';
     }
   }
 }

@@ -11,7 +11,7 @@ import {
 /** The SQLSTATE of a prepared statement that the session does not have. */
 const noSuchStatement = '26000';
 
-/** Behind a pooler one message may reach a session in which the last one prepared nothing. */
+/** In a row: behind a pooler one message may reach a session in which the last one prepared nothing. */
 const mostLosses = 3;
 
 const begin = preparedStatement('BEGIN');
@@ -36,8 +36,10 @@ export class OpeningStatements {
     return this.#prepared.has(wire) ? undefined : this.#preparing;
   }
 
+  /** It was sent there, and what it uses is prepared there. */
   keep(wire: Wire): void {
-    this.#prepared.add(wire);
+    if (this.#prepared.has(wire)) this.#lossCount = 0;
+    else this.#prepared.add(wire);
   }
 
   lose(wire: Wire): void {

@@ -12,10 +12,14 @@ import { exchange, type StatementAnswer, type WiredClient } from './wire.js';
 import { queryMessage } from './wire-messages.js';
 
 /** The SQLSTATE by which we learn that what is to be ended is not what was begun. */
-const isAnother = 'TN015';
+const anotherState = 'TN015';
 
 /** Nothing is sent: the last answer says already that there is nothing of ours to be ended. */
-const isOver = new Error('the transaction that was begun is over');
+class OverError extends Error {
+  constructor() {
+    super('the transaction that was begun is over');
+  }
+}
 
 const commitMessage = queryMessage('COMMIT');
 const rollbackMessage = queryMessage('ROLLBACK');
@@ -41,16 +45,22 @@ export async function beginWatched(
     if (!opening.isLost(connection, error)) {
       throw classifyPostgresError(error, 'transaction', own.what);
     }
-    // It may have been begun before that came to light.
-    await exchange(client, own, () => (isInside(client) ? rollbackMessage : isOver)).catch(
-      () => {},
-    );
+    await rollBackLost(client, own);
     return undefined;
   }
   opening.keep(connection);
   const refusal = opening.judge(answers);
   if (refusal !== undefined) throw classifyPostgresError(refusal, 'transaction', own.what);
   return new WatchedTransaction(client, own, answers[1]?.fields.at(-1) ?? '');
+}
+
+/** It may have been begun before that came to light. @throws what keeps anything else from being begun there. */
+async function rollBackLost(client: WiredClient, own: TransactionAsk): Promise<void> {
+  try {
+    await exchange(client, own, () => (isInside(client) ? rollbackMessage : new OverError()));
+  } catch (error) {
+    if (!(error instanceof OverError)) throw classifyPostgresError(error, 'transaction', own.what);
+  }
 }
 
 function isInside(client: WiredClient): boolean {
@@ -100,24 +110,33 @@ class WatchedTransaction implements OpenTransaction {
   #committing(): Uint8Array | Error {
     const status = this.#client.getTransactionStatus();
     const { standing } = this.#watch;
-    if (standing === 'over' || status === 'I') return isOver;
+    if (standing === 'over' || status === 'I') return new OverError();
     if (status === 'E') return hasFailed();
     return standing === 'same' ? commitMessage : queryMessage(`${this.#assertSame()}; COMMIT`);
   }
 
+  /*
+   * What ends it, by the watch and the status of the last answer:
+   *
+   *            | no transaction | one                 | one that has failed, and answers nothing
+   * over       | nothing        | nothing             | nothing
+   * same       | nothing        | ROLLBACK            | ROLLBACK
+   * doubtful   | nothing        | asked, and ROLLBACK | ROLLBACK; nothing if another one was begun meanwhile
+   *
+   * Of nothing it is said that the work has ended it.
+   */
   #givingUp(): Uint8Array | Error {
     const status = this.#client.getTransactionStatus();
     const { standing, mayHaveCommitted } = this.#watch;
-    if (standing === 'over' || status === 'I') return isOver;
+    if (standing === 'over' || status === 'I') return new OverError();
     if (standing === 'same') return rollbackMessage;
-    // One that has failed answers nothing.
-    if (status === 'E') return mayHaveCommitted ? isOver : rollbackMessage;
+    if (status === 'E') return mayHaveCommitted ? new OverError() : rollbackMessage;
     return queryMessage(`${this.#assertSame()}; ROLLBACK`);
   }
 
   #assertSame(): string {
     return `DO $$ BEGIN IF ${transactionStamp} <> ${this.#stamp} THEN
-    RAISE EXCEPTION 'tenure: this is another transaction' USING ERRCODE = '${isAnother}';
+    RAISE EXCEPTION 'tenure: this is another transaction' USING ERRCODE = '${anotherState}';
   END IF; END $$`;
   }
 }
@@ -126,7 +145,7 @@ class WatchedTransaction implements OpenTransaction {
 export const transactionStamp = "(date_part('epoch', transaction_timestamp()) * 1000000)::bigint";
 
 function tellsOfEnd(error: unknown): boolean {
-  return error === isOver || sqlStateOf(error) === isAnother;
+  return error instanceof OverError || sqlStateOf(error) === anotherState;
 }
 
 function hasFailed(): Error {

@@ -53,7 +53,10 @@ type Settle = (error: Error | null, answers?: StatementAnswer[]) => void;
  * it is this one's turn, and then hands on what comes.
  */
 export class Exchange {
-  /** Called once. Looked for by the client, and by what traces its queries. */
+  /**
+   * Called once. Looked for by the client, and wrapped by what traces its queries, where that looks at more than a `text`: such
+   * as has none is a query without an end to some.
+   */
   callback: Settle;
   readonly #message: () => Uint8Array | Error;
   readonly #answers: StatementAnswer[] = [];

@@ -19,9 +19,14 @@ const keptNames = 4_096;
 
 /** How a transaction begins under a token that is installed already: in one message, in the cheapest way there is. */
 export interface Opening {
-  readonly candidate: Candidate;
   readonly mark: NonNullable<TransactionSteps['mark']>;
   readonly prepared: PreparedOpening;
+}
+
+/** Nothing of whoever asked is kept with it: that may be a lease, and all that hangs on it. */
+interface KeptOpening extends Opening {
+  readonly term: number;
+  readonly holderDigest: string;
 }
 
 /** What the fence computes once for a name. A digest costs more than all else that is done for a transaction. */
@@ -31,7 +36,7 @@ export class Openings {
   readonly #prepared: OpeningStatements;
   readonly #lockKeys = new Map<string, string>();
   /** Of the last token of each name. */
-  readonly #openings = new Map<string, Opening>();
+  readonly #openings = new Map<string, KeptOpening>();
 
   constructor(options: ResolvedOptions, statements: FenceStatements) {
     this.#options = options;
@@ -47,12 +52,11 @@ export class Openings {
   of(candidate: Candidate): Opening {
     const { name, term, holderDigest } = candidate;
     const kept = this.#openings.get(name);
-    const isSame = kept?.candidate.term === term && kept.candidate.holderDigest === holderDigest;
+    const isSame = kept?.term === term && kept.holderDigest === holderDigest;
     return kept !== undefined && isSame ? kept : put(this.#openings, name, this.#make(candidate));
   }
 
-  #make(candidate: Candidate): Opening {
-    const { name, term, holderDigest } = candidate;
+  #make({ name, term, holderDigest }: Candidate): KeptOpening {
     const { idleInTransactionTimeoutMs: idleLimitMs } = this.#options;
     const { passAtBegin, lockAtBegin, lookAtBegin } = this.#statements;
     const key = this.lockKeyOf(name);
@@ -62,7 +66,7 @@ export class Openings {
       [lookAtBegin, [name, String(term), holderDigest]],
     ] as const;
     return {
-      candidate,
+      ...{ term, holderDigest },
       mark: (nonce) => passAtBegin(literals, nonce),
       prepared: new PreparedOpening(this.#prepared, running, refusalIn),
     };
@@ -78,7 +82,7 @@ function refusalIn([, lock, look]: readonly StatementAnswer[]): Error | undefine
 }
 
 function put<Value>(map: Map<string, Value>, name: string, value: Value): Value {
-  if (map.size >= keptNames) map.clear();
+  if (!map.has(name) && map.size >= keptNames) map.clear();
   map.set(name, value);
   return value;
 }

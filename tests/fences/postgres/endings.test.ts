@@ -1,5 +1,17 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  it,
+  vi,
+} from 'vitest';
 import { OutcomeUnknownError, StoreRefusedError } from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
@@ -42,33 +54,55 @@ describe.each(Object.entries(clients))('on a client %s', (kind, take) => {
   });
 
   describe('a transaction under the PostgreSQL fence', () => {
-    it('finds out that a statement had failed and its error was swallowed', async () => {
-      const name = freshName('swallowed');
-      const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
-        await put(client, name, 'lost');
-        await client.query('SELECT 1 / 0').catch(() => {});
-      });
-      await expect(attempt).rejects.toMatchObject({
-        code: 'TENURE_STORE_REFUSED',
-        storeCode: '25P02',
-      });
-      expect(await readData(database.url, name)).toBeUndefined();
-    });
+    /** A `new` term is not watched on any client: its transaction begins with marks. */
+    async function tokenUnder(standing: string, name: string): Promise<Token> {
+      const token = tokenOf(name, 5);
+      if (standing === 'claimed') await fence.claim(token);
+      return token;
+    }
+    const standings = ['claimed', 'new'];
 
-    it('finds out that the work committed on its own', async () => {
-      const attempt = fence.transaction(tokenOf(freshName('own'), 5), async (client) => {
-        await client.query('COMMIT');
-      });
-      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-      await expect(attempt).rejects.toMatchObject({ cause: { code: '34000' } });
-      await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
-    });
+    it.each(standings)(
+      'finds out that a statement had failed and its error was swallowed, under a %s term',
+      async (standing) => {
+        const name = freshName('swallowed');
+        const token = await tokenUnder(standing, name);
+        const attempt = fence.transaction(token, async (client) => {
+          await put(client, name, 'lost');
+          await client.query('SELECT 1 / 0').catch(() => {});
+        });
+        await expect(attempt).rejects.toMatchObject({
+          code: 'TENURE_STORE_REFUSED',
+          storeCode: '25P02',
+        });
+        expect(await readData(database.url, name)).toBeUndefined();
+      },
+    );
 
-    it.each(['COMMIT; BEGIN', 'COMMIT AND CHAIN', 'ROLLBACK; BEGIN', 'ROLLBACK AND CHAIN'])(
-      'finds out that the work went on in another transaction, by %s',
-      async (text) => {
+    it.each(standings)(
+      'finds out that the work committed on its own, under a %s term',
+      async (standing) => {
+        const token = await tokenUnder(standing, freshName('own'));
+        const attempt = fence.transaction(token, async (client) => {
+          await client.query('COMMIT');
+        });
+        await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+        const cause =
+          isWatched && standing === 'claimed'
+            ? { message: 'the transaction that was begun is over' }
+            : { code: '34000' };
+        await expect(attempt).rejects.toMatchObject({ cause });
+        await expect(attempt).rejects.toThrow(/ended the transaction itself.* is committed/);
+      },
+    );
+
+    const goingOn = ['COMMIT; BEGIN', 'COMMIT AND CHAIN', 'ROLLBACK; BEGIN', 'ROLLBACK AND CHAIN'];
+    it.each(goingOn.flatMap((text) => standings.map((standing) => [text, standing] as const)))(
+      'finds out that the work went on in another transaction, by %s, under a %s term',
+      async (text, standing) => {
         const name = freshName('another');
-        const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+        const token = await tokenUnder(standing, name);
+        const attempt = fence.transaction(token, async (client) => {
           await put(client, `${name}/before`, 'there');
           await client.query(text);
           await put(client, name, 'unguarded');
@@ -330,6 +364,41 @@ describe('a transaction on a client of pg', () => {
       await pool.query('DEALLOCATE ALL');
     }
     await expect(fence.transaction(tokenOf(name, 4), doNothing)).rejects.toThrow(/term 5/);
+  });
+
+  it('prepares them again however often they are lost, if they are of use in between', async () => {
+    const token = tokenOf(freshName('lost-at-times'), 5);
+    await fence.claim(token);
+    for (let round = 1; round <= 4; round++) {
+      for (let use = 1; use <= 3; use++) await fence.transaction(token, doNothing);
+      await pool.query('DEALLOCATE ALL');
+    }
+    await fence.transaction(token, doNothing);
+    const connection = await connectionOf();
+    const tags: string[] = [];
+    connection.on('commandComplete', ({ text }: { text: string }) => tags.push(text));
+    await fence.transaction(token, doNothing);
+    expect(tags).toEqual(['BEGIN', 'SELECT 1', 'SELECT 1', 'COMMIT']);
+  });
+
+  it('keeps nothing of a token that it was given before', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const seen: WeakRef<object>[] = [];
+    const use = async () => {
+      const token = tokenOf(freshName('seen'), 5);
+      await fence.claim(token);
+      await fence.transaction(token, doNothing);
+      seen.push(new WeakRef(token));
+    };
+    for (let round = 1; round <= 3; round++) await use();
+    await vi.waitFor(
+      () => {
+        collect();
+        expect(seen.filter((token) => token.deref() !== undefined).length).toBeLessThan(3);
+      },
+      { timeout: 10_000 },
+    );
   });
 
   it('commits what the work did even if that deallocated everything', async () => {
