@@ -8,6 +8,7 @@ import {
 } from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
+import { type Runtime, realRuntime } from '../../../src/time/index.js';
 import { FaultProxy, type Lane } from '../../support/proxy.js';
 import { type PostgresServer, startPostgres } from '../../support/servers/index.js';
 import { openPool, prepare, put, readData, runSql } from './subject.js';
@@ -80,6 +81,48 @@ describe('a connection that is lost under the PostgreSQL fence', () => {
     expect(await failureOf(attempt)).toBeInstanceOf(UnreachableError);
     expect(await readData(server.url, name)).toBeUndefined();
     await fence.claim(tokenOf(name, 4));
+  });
+
+  it('where a begin is rolled back, as its other statements were lost, means one wait and not several', async () => {
+    const pool = openPool(proxyUrl, { max: 1 });
+    let waitCount = 0;
+    const runtime: Runtime = {
+      now: () => realRuntime.now(),
+      setTimer: (delayMs, callback, options) =>
+        realRuntime.setTimer(
+          delayMs,
+          () => {
+            waitCount += 1;
+            callback();
+          },
+          options,
+        ),
+      random: () => realRuntime.random(),
+      randomHex: (bytes) => realRuntime.randomHex(bytes),
+    };
+    const one = postgresFence<pg.PoolClient>(pool, { timeoutMs: 1000, runtime });
+    const token = tokenOf(freshName('lost'), 5);
+    await one.claim(token);
+    await one.transaction(token, async () => {});
+    const { rows } = await pool.query<{ name: string }>(
+      "SELECT name FROM pg_prepared_statements WHERE statement LIKE '%try_advisory%'",
+    );
+    expect(rows).toHaveLength(1);
+    await pool.query(`DEALLOCATE "${rows[0]?.name}"`);
+    const sent: string[] = [];
+    proxy.up.set({
+      kind: 'judge',
+      fateOf: (bytes) => {
+        sent.push(bytes.toString('latin1'));
+        return bytes.includes('ROLLBACK') ? 'swallow' : 'none';
+      },
+    });
+    const attempt = one.transaction(token, async () => {});
+    expect(await failureOf(attempt)).toBeInstanceOf(UnreachableError);
+    expect(sent.filter((text) => text.includes('ROLLBACK'))).toHaveLength(1);
+    expect(waitCount).toBe(1);
+    await one.close();
+    await pool.end();
   });
 
   it('after the commit was sent is an unknown outcome, which may be that it was executed', async () => {
