@@ -64,18 +64,27 @@ function prepareBy(Command: CommandConstructor): Prepare | undefined {
     readonly resolve: (reply: unknown) => void;
     readonly reject: (error: Error) => void;
     readonly #text: string;
+    #taker: ReplyTaker | undefined;
 
     constructor(name: string, args: Words, taker: ReplyTaker) {
       super(name, [], { replyEncoding: 'utf8' });
       // For those who look at it on its way; nothing here reads them again.
       this.args = args;
       this.#text = textOf(name, args);
-      this.resolve = (reply) => taker.resolve(this.transformReply(reply));
-      this.reject = (error) => taker.reject(error);
+      this.#taker = taker;
+      this.resolve = (reply) => this.#told()?.resolve(this.transformReply(reply));
+      this.reject = (error) => this.#told()?.reject(error);
     }
 
     toWritable(): string {
       return this.#text;
+    }
+
+    /** Lets go of who is told: an old command that held it would make all that it leads to old, for the garbage collector. */
+    #told(): ReplyTaker | undefined {
+      const taker = this.#taker;
+      this.#taker = undefined;
+      return taker;
     }
   }
 
