@@ -31,7 +31,8 @@ export interface TransactionSteps {
   readonly mark?: (nonce: string) => string;
   /**
    * Begins instead of `begin` and `mark` where the client and the session let it, at less cost: what it prepares does the
-   * same, and no mark is left.
+   * same, and no mark is left. What `begin` says of isolation is not said then: the transaction has the session's, and what
+   * is prepared has to look at it.
    */
   readonly prepared?: PreparedOpening;
   /** For our own statements; the work's are not timed by us. */

@@ -42,7 +42,7 @@ interface Kept {
   readonly record: string;
 }
 
-/** A step, and what it leaves of its job. */
+/** What a step leaves of its job. */
 export interface Updated {
   readonly job: string;
   readonly update: JobUpdate;
@@ -50,7 +50,7 @@ export interface Updated {
 
 type Asked = Pick<Step<unknown>, 'job' | 'id' | 'asksOpen'>;
 
-/** A list of SQL. */
+/** A column of a list in SQL. */
 type Column = readonly [name: string, type: string];
 
 export class ChangeTexts {

@@ -44,7 +44,7 @@ function limits(timeoutMs: number): string {
 }
 
 /** Raises, never lowers. */
-const commitDurably = `SELECT set_config('synchronous_commit', 'on', true)
+const durableCommit = `SELECT set_config('synchronous_commit', 'on', true)
 WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
 
 /** `undefined_table` and `invalid_schema_name`. */
@@ -75,7 +75,7 @@ export class JobDatabase {
       ...{ runtime, pool: this.#pool, texts: new ChangeTexts(quotedSchema, namespace) },
       // One is left for who looks, and for claims.
       limit: Math.max(1, maxConnections - 1),
-      begin: (timeoutMs) => beginning('READ COMMITTED', [commitDurably, limits(timeoutMs)]),
+      begin: (timeoutMs) => beginning('READ COMMITTED', [durableCommit, limits(timeoutMs)]),
       explained: (error) => this.#explanation(error),
     });
   }
@@ -138,7 +138,7 @@ export class JobDatabase {
     timeoutMs: number,
     use: (rows: JobRows) => Promise<Answer>,
   ): Promise<Answer> {
-    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${commitDurably}; ${limits(timeoutMs)}`;
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${durableCommit}; ${limits(timeoutMs)}`;
     return await this.#inTime(operation, timeoutMs, (session, leftMs, what) => {
       const { runtime, namespace } = this.#options;
       return runTransaction(session, { begin, ask: { runtime, timeoutMs, what } }, (client) => {

@@ -27,7 +27,7 @@ import {
   postgresFence,
 } from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
-import { openPool, preparedDatabase, put, readData, runSql } from './subject.js';
+import { openPool, preparedDatabase, put, readData, runSql, wrapped } from './subject.js';
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -361,6 +361,35 @@ describe('a transaction under the PostgreSQL fence', () => {
       expect(await settingOf(client), session).toBe(session);
       client.release();
       await lax.end();
+    }
+  });
+
+  it('has the same limits and durability however it begins: watched, with a mark, or under a new term', async () => {
+    const claimed = tokenOf(freshName('alike'), 5);
+    await fence.claim(claimed);
+    const sessions = [
+      ['0', 'off', '1s', 'on'],
+      ['2min', 'local', '1s', 'on'],
+      ['500ms', 'remote_apply', '500ms', 'remote_apply'],
+      ['1s', 'on', '1s', 'on'],
+    ] as const;
+    const text = `SELECT current_setting('idle_in_transaction_session_timeout') AS idle,
+      current_setting('synchronous_commit') AS durability`;
+    for (const [idleLimit, commit, idle, durability] of sessions) {
+      const options = `-c idle_in_transaction_session_timeout=${idleLimit} -c synchronous_commit=${commit}`;
+      const own = openPool(database.url, { options });
+      const limits = { idleInTransactionTimeoutMs: 1000, waitTimeoutMs: 5000 };
+      const watched = postgresFence<pg.PoolClient>(own, limits);
+      const marked = postgresFence<pg.PoolClient>(wrapped(own), limits);
+      const seen = async (client: pg.PoolClient) => (await client.query(text)).rows[0];
+      const begun = {
+        watched: await watched.transaction(claimed, seen),
+        marked: await marked.transaction(claimed, seen),
+        new: await watched.transaction(tokenOf(freshName('alike-new'), 5), seen),
+      };
+      const expected = { idle, durability };
+      expect(begun, options).toEqual({ watched: expected, marked: expected, new: expected });
+      await own.end();
     }
   });
 
