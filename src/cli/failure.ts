@@ -45,8 +45,11 @@ function messageOf(error: unknown, status: number): string {
   if (!(error instanceof Error)) return visibleLines(redactSecrets(String(error)));
   // A bug of ours is only found by where it happened; everything else says enough by itself.
   const text = status === exitStatus.internal ? (error.stack ?? error.message) : error.message;
-  return visibleLines(redactSecrets(text));
+  return visibleLines(redactSecrets(text.replace(forPrograms, '')));
 }
+
+/** A remedy that needs code. */
+const forPrograms = /, or pass a pool of your own(?=\.?$)/;
 
 /** The same command with the option that it needs here. */
 function addedTo(error: unknown): string | undefined {

@@ -43,6 +43,7 @@ describe('tenure migrate in MariaDB', () => {
   it.each([
     [['--only', 'jobs,fence'], '--only has no tables in MariaDB and MySQL (got "jobs")'],
     [['--schema', 'a b'], '--schema is not a database name'],
+    [['--url', 'mysql://127.0.0.1?flags=x'], 'leave it out next: tenure migrate --help'],
   ])('refuses what it cannot create there: %j', async (flags, message) => {
     const { status, stderr } = await tenure(['migrate', '--url', server.url, ...flags]);
     expect(status).toBe(64);

@@ -158,7 +158,8 @@ async function tryStore(
 
 /** Until somebody asks for an end, or an election of ours cannot go on. */
 async function lead(schedule: Schedule, voice: Voice, stopping: AbortSignal): Promise<number> {
-  tellOf(schedule, voice);
+  const over = new AbortController();
+  tellOf(schedule, voice, AbortSignal.any([stopping, over.signal]));
   const failed = new Promise<unknown>((resolve) => {
     // Whoever watches a command starts it again: it ends instead of waiting for what somebody has to mend.
     schedule.events.on('startFailed', ({ error }) => resolve(error));
@@ -172,6 +173,7 @@ async function lead(schedule: Schedule, voice: Voice, stopping: AbortSignal): Pr
   const error = await Promise.race([asked, failed]);
   if (error === undefined)
     voice.say('stopping: what is under way may end; a second signal ends it');
+  over.abort();
   await schedule.close();
   if (error !== undefined) throw error;
   return exitStatus.success;

@@ -1,12 +1,18 @@
 import { redactSecrets } from '../../errors/index.js';
 import type { RunRecord, Schedule } from '../../schedule/index.js';
+import { realRuntime } from '../../time/index.js';
 import { sayInstant } from '../display/instant.js';
 import { sayDuration } from '../duration.js';
 import { sayDetail, sayState, sayTook } from '../jobs/run-text.js';
+import { Outage } from '../supervise/outage.js';
 import type { Voice } from '../supervise/voice.js';
 
-/** Says what happens to the jobs that this process leads, and why it cannot lead. */
-export function tellOf(schedule: Schedule, voice: Voice): void {
+/**
+ * Says what happens to the jobs that this process leads, and why it cannot lead.
+ *
+ * @param signal when it aborts, nobody waits for a store to answer again.
+ */
+export function tellOf(schedule: Schedule, voice: Voice, signal: AbortSignal): void {
   const { events } = schedule;
   events.on('leading', ({ lease, jobs }) =>
     voice.say(`leading ${sayJobs(jobs)} in ${lease.name}, term ${lease.term}`),
@@ -57,11 +63,14 @@ export function tellOf(schedule: Schedule, voice: Voice): void {
   events.on('jobForgotten', ({ job }) =>
     voice.say(`${job} was forgotten by somebody; it is made anew, with the ticks from now on`),
   );
-  events.on('storeFailed', ({ error }) => voice.sayOnce(`${textOf(error)} Trying again.`));
+  const [first] = schedule.elections;
+  const ask = async () => await first?.read();
+  const outage = new Outage({ runtime: realRuntime, voice, ask, signal });
+  const tellFailure = ({ error }: { readonly error: unknown }) =>
+    outage.failed(error, `${textOf(error)} Trying again.`);
+  events.on('storeFailed', tellFailure);
   for (const election of schedule.elections) {
-    election.events.on('campaignFailed', ({ error }) =>
-      voice.sayOnce(`${textOf(error)} Trying again.`),
-    );
+    election.events.on('campaignFailed', tellFailure);
     election.events.on('duplicate', ({ id }) =>
       voice.say(`another live process uses the id ${id}; give each one of its own with --id`),
     );

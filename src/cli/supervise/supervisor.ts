@@ -6,6 +6,7 @@ import { exitStatus, InterruptedError } from '../exit-status.js';
 import { campaign, quoted } from './campaign.js';
 import { ChildLife } from './child-life.js';
 import { runOnLost } from './on-lost.js';
+import { Outage } from './outage.js';
 import { resolveCommand } from './plan.js';
 import type { RunContext } from './run-context.js';
 
@@ -75,10 +76,17 @@ async function pause({ plan, runtime, signals, voice }: RunContext, pauseMs: num
 }
 
 /** What happens between the lines, in words. */
-function tellOfElection({ election, leases, voice }: RunContext): () => void {
+function tellOfElection({ election, leases, voice, runtime }: RunContext): () => void {
+  const over = new AbortController();
+  const ask = () => election.read();
+  const outage = new Outage({ runtime, voice, ask, signal: over.signal });
   const unsubscribes = [
+    () => over.abort(),
     election.events.on('campaignFailed', ({ error }) =>
-      voice.sayOnce(`${error instanceof Error ? error.message : String(error)} Trying again.`),
+      outage.failed(
+        error,
+        `${error instanceof Error ? error.message : String(error)} Trying again.`,
+      ),
     ),
     election.events.on('duplicate', ({ id }) =>
       voice.say(`another live process uses the id ${id}; give each one of its own with --id`),

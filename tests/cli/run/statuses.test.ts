@@ -217,6 +217,32 @@ describe('tenure run', { timeout }, () => {
     }
   });
 
+  it('says that the store is lost to who waits, and that it answers again while another leads', async () => {
+    const scene = new Scene();
+    const leader = scene.run('a', [], ['sleep', '50']);
+    await leader.says(/elected for "work"/);
+    const proxy = await FaultProxy.start(Number(new URL(scene.url).port));
+    try {
+      const direct = scene.url;
+      scene.url = `redis://127.0.0.1:${proxy.port}`;
+      const standby = scene.run('b', [], ['true']);
+      scene.url = direct;
+      await standby.says(/waiting for "work"/);
+      proxy.refuse(true);
+      proxy.reset();
+      await standby.says(/Trying again\.\n/);
+      proxy.refuse(false);
+      await standby.says(/the store answers again\n/);
+      expectMarked(standby.stderr);
+      standby.signal('SIGTERM');
+      await standby.ended;
+    } finally {
+      leader.signal('SIGTERM');
+      await leader.ended;
+      await proxy.stop();
+    }
+  });
+
   it('exits with 78 if the store would not keep what it promises', async () => {
     const redis = await startRedis({
       args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
