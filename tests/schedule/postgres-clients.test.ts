@@ -10,7 +10,11 @@ import {
   it,
   vi,
 } from 'vitest';
-import { StoreRefusedError, UnreachableError } from '../../src/errors/index.js';
+import {
+  OutcomeUnknownError,
+  StoreRefusedError,
+  UnreachableError,
+} from '../../src/errors/index.js';
 import { postgresJobs } from '../../src/postgres.js';
 import { act, call, definition, tokenOf } from '../../src/schedule/conformance/scene.js';
 import type { JobStore } from '../../src/schedule/index.js';
@@ -71,11 +75,11 @@ async function overhear(sent: (text: string, query: Query) => void): Promise<voi
 }
 
 describe('a change of a job, on a client that is still used by who had it before', () => {
-  /** Sends it once, behind the first message of a change. */
-  const intrudeWith = (text: string) => {
+  /** Sends it once, behind the first message of a change, or that with `after`. */
+  const intrudeWith = (text: string, after = 'BEGIN') => {
     let isDone = false;
     return overhear((sent, query) => {
-      if (isDone || !sent.startsWith('BEGIN')) return;
+      if (isDone || !sent.includes(after)) return;
       isDone = true;
       query(text).catch(() => {});
     });
@@ -99,6 +103,23 @@ describe('a change of a job, on a client that is still used by who had it before
     expect(await pausedJobs(namespace)).toEqual(['a']);
     await store.close();
   });
+
+  it.each(['ROLLBACK', 'COMMIT'])(
+    'is no claim when its transaction met a %s behind its locks: no record is written without them',
+    async (text) => {
+      const { store, namespace } = await storeOf();
+      const recordOf = async () => {
+        const select = "SELECT record FROM tenure.jobs WHERE namespace = $1 AND job = 'a'";
+        return (await watching.query(select, [namespace])).rows;
+      };
+      const before = await recordOf();
+      await intrudeWith(text, 'ORDER BY job FOR UPDATE');
+      const attempt = store.claim(tokenOf(2), [{ ...definition, job: 'a' }], undefined, call);
+      await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+      expect(await recordOf()).toEqual(before);
+      await store.close();
+    },
+  );
 
   it('is made after all where it had gone together with others', async () => {
     const { store, namespace } = await storeOf();

@@ -1,3 +1,5 @@
+import { markCursor } from '../../drivers/postgres/index.js';
+
 /*
  * The tables of jobs, in the schema of the leases. Records are JSON texts, with what is looked for, and what people count,
  * beside them. Times in records are Unix times in milliseconds.
@@ -65,8 +67,10 @@ export function jobStatements(schema: string) {
     place: `INSERT INTO ${jobs} (namespace, job)
 SELECT $1, job FROM unnest($2::text[]) AS asked (job) ORDER BY job COLLATE "C" ON CONFLICT DO NOTHING`,
     lockPlaces: `SELECT job FROM ${jobs} WHERE namespace = $1 AND job = ANY ($2::text[]) ORDER BY job FOR UPDATE`,
+    /** Keeps true: nothing is written once the transaction is over that has locked the rows. Its commit tells of that. */
     putJobs: `UPDATE ${jobs} AS j SET record = put.record
-FROM unnest($2::text[], $3::text[]) AS put (job, record) WHERE j.namespace = $1 AND j.job = put.job`,
+FROM unnest($2::text[], $3::text[]) AS put (job, record) WHERE j.namespace = $1 AND j.job = put.job
+  AND EXISTS (SELECT FROM pg_catalog.pg_cursors AS c WHERE c.name = '${markCursor}')`,
     /** In: what is in brackets, as it stands in SQL. Out: runs, the latest tick first. */
     runs: (namespace: string, job: string, beforeMs: number, limit: number) =>
       `SELECT record FROM ${runs} WHERE namespace = ${namespace} AND job = ${job} AND tick_ms < ${beforeMs}
