@@ -87,7 +87,7 @@ const meanings: readonly (readonly [RegExp, (address: string, what: string) => E
     /permission denied/,
     (address, what) =>
       new StoreMisconfiguredError(
-        `${address} refused ${what}: its user lacks a right. Give it the role listed in docs/protocol.md.`,
+        `${address} refused ${what}: its user lacks a right. Give it the role listed in node_modules/tenure/docs/protocol.md.`,
       ),
   ],
   [

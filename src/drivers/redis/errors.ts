@@ -55,7 +55,7 @@ const remedies: Readonly<Record<string, string>> = {
   READONLY: 'Point the URL at the master.',
   NOAUTH: 'Put user and password into the URL.',
   WRONGPASS: 'Correct user and password in the URL.',
-  NOPERM: 'Give its user the rights listed in docs/protocol.md.',
+  NOPERM: 'Give its user the rights listed in node_modules/tenure/docs/protocol.md.',
   MISCONF: 'It cannot write its data to disk: repair that first.',
   MOVED: 'This is a node of a Redis Cluster: use a redis+cluster:// URL.',
   ASK: 'This is a node of a Redis Cluster: use a redis+cluster:// URL.',
