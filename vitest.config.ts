@@ -28,5 +28,7 @@ export default defineConfig({
     // Only for what never ends; a limit that is a requirement stands in its test.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is awaited comes about, however busy the machine is; by default only a second is given.
+    expect: { poll: { timeout: 15_000 } },
   },
 });

@@ -61,7 +61,7 @@ it('what a majority has said is the answer, though a second look at what nodes d
     };
     up.set({ kind: 'judge', fateOf });
   }
-  expect(await bob.client.read(['job'], { timeoutMs: 500 })).toEqual([undefined]);
+  expect(await bob.client.read(['job'], { timeoutMs: 2_000 })).toEqual([undefined]);
   expect(lookCount, 'the second look was sent').toBe(2);
 });
 
@@ -132,7 +132,7 @@ describe('an acquisition of several names', () => {
       );
     }
     const requests = [ann.request('job'), ann.request('other')];
-    const acquiring = ann.client.acquire(requests, call);
+    const acquiring = ann.client.acquire(requests, { timeoutMs: 5_000 });
     acquiring.catch(() => undefined);
     await expect
       .poll(async () => (await fixture.textsOf('lease:job')).filter((text) => text).length)
