@@ -76,7 +76,7 @@ describe('what a coordinator on etcd holds', () => {
 
 describe('what stands under a key of etcd', () => {
   const whole = {
-    ...{ tenure: 1, state: 'leads', holder: holder.wire, attempt: 'a' },
+    ...{ tenure: 1, state: 'leads', holder: holder.wire, attempt: 'a'.repeat(32) },
     ...{ ttlMs: 1, grantedAtMs: 1, renewedAtMs: 1, graceMs: 0, offset: 0 },
   };
 

@@ -14,7 +14,7 @@ import {
   topologies,
 } from './redis-failover-fixture.js';
 
-const limitMs = 120_000;
+const limitMs = 240_000;
 
 /*
  * What a failover does to leases, on real servers: a primary that dies before its replicas heard of what it answered, and

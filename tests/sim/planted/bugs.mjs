@@ -195,11 +195,9 @@ export const bugs = [
     edits: [
       {
         file: 'streams/worker/pump.ts',
-        from: '    if (runner.isOpen && request.limit > 0) runner.intake.accept(messages, request.limit);',
-        to: `    if (runner.isOpen && request.limit > 0) {
-      runner.intake.accept(messages, request.limit);
-      for (const { position } of messages) runner.acknowledgements.add(position);
-    }`,
+        from: '      runner.intake.accept(messages, request.limit);',
+        to: `      runner.intake.accept(messages, request.limit);
+      for (const { position } of messages) runner.acknowledgements.add(position);`,
       },
     ],
     scenario: 'streams',

@@ -61,11 +61,11 @@ export async function roleOf(server: RedisServer): Promise<string | undefined> {
   return Array.isArray(reply) ? String(reply[0]) : undefined;
 }
 
-/** Calls `probe` until it is true. */
+/** Calls `probe` until it is true. A sentinel whose process stood still for two seconds does nothing for half a minute. */
 export async function until(
   what: string,
   probe: () => Promise<boolean>,
-  limitMs = 45_000,
+  limitMs = 100_000,
 ): Promise<void> {
   const startedMs = performance.now();
   while (performance.now() - startedMs < limitMs) {
