@@ -64,7 +64,7 @@ describe.each(topologies)('with %s,', (_, start) => {
   it('what was forgotten of a lease ends it early: the history shows both terms, and the fence refuses the older', {
     timeout: limitMs,
   }, async () => {
-    const ttlMs = 1_000;
+    const ttlMs = 3_000;
     const client = redis.client();
     const early = await take(client, 'job', ann, ttlMs);
     const former = await dieWithout(async () => {

@@ -128,7 +128,7 @@ describe('a coordinator that waits for a replica', () => {
     await ask(master, 'SCRIPT', 'FLUSH');
     await take(careful, 'two', ann);
     // So that a question that comes too early would be answered with yes.
-    await until('the replica', () => hasReplicas(master, 1, 0));
+    await until('the replica', () => hasReplicas(master, 1));
     between.down.hold();
     await ask(master, 'SCRIPT', 'FLUSH');
     await expect(careful.acquire([request('three')], call)).rejects.toMatchObject({

@@ -75,17 +75,25 @@ export async function until(
   throw new Error(`${what} did not come about within ${limitMs} ms`);
 }
 
-/** Whether the master has so many replicas, and they all have caught up, but for what was sent in this moment. */
-export async function hasReplicas(
-  master: RedisServer,
-  count: number,
-  behindBytes = 200,
-): Promise<boolean> {
+/**
+ * Whether the master has so many replicas, and they all have what it had when this was asked. They say once a second how far
+ * they are, and it goes on meanwhile.
+ */
+export async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
+  const { offset: reached } = await replicationOf(master);
+  const startedMs = performance.now();
+  while (performance.now() - startedMs < 3_000) {
+    const { role, acknowledged } = await replicationOf(master);
+    if (role !== 'master' || acknowledged.length !== count) return false;
+    if (acknowledged.every((one) => one >= reached)) return true;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  return false;
+}
+
+async function replicationOf(master: RedisServer) {
   const reply = (await ask(master, 'ROLE')) as [string, number, [string, string, string][]];
   const [role, offset, replicas] = reply;
-  return (
-    role === 'master' &&
-    replicas.length === count &&
-    replicas.every(([, , acknowledged]) => Number(acknowledged) + behindBytes >= offset)
-  );
+  if (role !== 'master') return { role, offset: 0, acknowledged: [] };
+  return { role, offset, acknowledged: replicas.map(([, , acknowledged]) => Number(acknowledged)) };
 }
