@@ -67,6 +67,8 @@ describe.each(topologies)('with %s,', (_, start) => {
     const ttlMs = 3_000;
     const client = redis.client();
     const early = await take(client, 'job', ann, ttlMs);
+    // The replicas have the grant.
+    await redis.set.settled();
     const former = await dieWithout(async () => {
       // Renewed where it was granted, for longer than the replica has heard of it.
       const startedMs = performance.now();

@@ -1,3 +1,4 @@
+import { RecordCorruptError } from '../../errors/index.js';
 import type {
   SqliteDatabase,
   SqliteLibrary,
@@ -123,7 +124,14 @@ export class SqliteConnection {
       return act();
     } catch (error) {
       const code = this.#library.resultCode(error);
-      throw code === undefined ? error : new SqliteFailure(code, phase);
+      if (code !== undefined) throw new SqliteFailure(code, phase);
+      throw error instanceof RangeError ? this.#tooLarge() : error;
     }
+  }
+  /** The SQLite of Node reads no integer above 2^53, which nothing of ours writes; that of libsql rounds it. */
+  #tooLarge(): RecordCorruptError {
+    return new RecordCorruptError(
+      `${this.path} holds a number that tenure never writes: something else has written to its tables. Put that right, or move the file away.`,
+    );
   }
 }
