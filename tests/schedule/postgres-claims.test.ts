@@ -1,24 +1,12 @@
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { UnreachableError } from '../../src/errors/index.js';
 import { postgresJobs } from '../../src/postgres.js';
 import { call, definition, tokenOf } from '../../src/schedule/conformance/scene.js';
 import { FaultProxy } from '../support/proxy.js';
-import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
+import { JobsDatabase } from './postgres-database.js';
 
-let database: FreshDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await freshPostgresDatabase(inject('postgresUrl'));
-  pool = new Pool({ connectionString: database.url, max: 2 });
-  const store = postgresJobs(database.url);
-  await store.migrate();
-  await store.close();
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const database = new JobsDatabase(2);
 
 const definitionsOf = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ ...definition, job: `job-${index}` }));

@@ -1,15 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  it,
-  vi,
-} from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   OutcomeUnknownError,
   StoreRefusedError,
@@ -19,21 +9,9 @@ import { postgresJobs } from '../../src/postgres.js';
 import { act, call, definition, tokenOf } from '../../src/schedule/conformance/scene.js';
 import type { JobStore } from '../../src/schedule/index.js';
 import { type Runtime, realRuntime } from '../../src/time/index.js';
-import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
+import { JobsDatabase } from './postgres-database.js';
 
-let database: FreshDatabase;
-let watching: Pool;
-beforeAll(async () => {
-  database = await freshPostgresDatabase(inject('postgresUrl'));
-  watching = new Pool({ connectionString: database.url, max: 1 });
-  const store = postgresJobs(database.url);
-  await store.migrate();
-  await store.close();
-});
-afterAll(async () => {
-  await watching.end();
-  await database.drop();
-});
+const database = new JobsDatabase(1);
 
 let own: Pool;
 beforeEach(() => {
@@ -52,7 +30,7 @@ async function storeOf(pool = own, runtime = realRuntime) {
 }
 
 async function pausedJobs(namespace: string): Promise<string[]> {
-  const { rows } = await watching.query<{ job: string }>(
+  const { rows } = await database.pool.query<{ job: string }>(
     'SELECT job FROM tenure.jobs WHERE namespace = $1 AND pause IS NOT NULL ORDER BY job',
     [namespace],
   );
@@ -110,7 +88,7 @@ describe('a change of a job, on a client that is still used by who had it before
       const { store, namespace } = await storeOf();
       const recordOf = async () => {
         const select = "SELECT record FROM tenure.jobs WHERE namespace = $1 AND job = 'a'";
-        return (await watching.query(select, [namespace])).rows;
+        return (await database.pool.query(select, [namespace])).rows;
       };
       const before = await recordOf();
       await intrudeWith(text, 'ORDER BY job FOR UPDATE');
@@ -217,7 +195,7 @@ describe('a change of a job that waits for a connection', () => {
       if (text.includes('FOR UPDATE')) locking();
     });
     isCounting = true;
-    const other = await watching.connect();
+    const other = await database.pool.connect();
     await other.query('BEGIN');
     await other.query("SELECT FROM tenure.jobs WHERE namespace = $1 AND job = 'a' FOR UPDATE", [
       namespace,

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StoreRefusedError } from '../../src/errors/index.js';
 import type { FencingToken } from '../../src/fences/index.js';
 import { postgresJobs } from '../../src/postgres.js';
@@ -13,21 +13,9 @@ import {
 } from '../../src/schedule/conformance/scene.js';
 import { type JobStore, type RunRecord, Schedule, tickRunId } from '../../src/schedule/index.js';
 import { FaultProxy } from '../support/proxy.js';
-import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
+import { JobsDatabase } from './postgres-database.js';
 
-let database: FreshDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await freshPostgresDatabase(inject('postgresUrl'));
-  pool = new Pool({ connectionString: database.url, max: 3 });
-  const store = postgresJobs(database.url);
-  await store.migrate();
-  await store.close();
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const database = new JobsDatabase(3);
 
 const jobsOf = (count: number) => Array.from({ length: count }, (_, index) => `job-${index}`);
 
@@ -122,7 +110,7 @@ describe('writes of jobs in PostgreSQL', () => {
     await store.pause('job-1', act, call);
     await store.claim(successor, [{ ...definition, job: 'job-2' }], undefined, call);
     await store.forget('job-4', { election: token.name, term: 1 }, call);
-    await pool.query(
+    await database.pool.query(
       `UPDATE tenure.jobs SET record = 'x' WHERE namespace = 'mixed' AND job = 'job-5'`,
     );
     counting();
@@ -182,7 +170,7 @@ describe('writes of jobs in PostgreSQL', () => {
   it('are not held up by somebody who has locked one of the jobs, which alone waits', async () => {
     const store = postgresJobs(database.url, { namespace: 'locked' });
     const token = await claimAll(store, 20);
-    const other = await pool.connect();
+    const other = await database.pool.connect();
     await other.query('BEGIN');
     await other.query(
       `SELECT FROM tenure.jobs WHERE namespace = 'locked' AND job = 'job-7' FOR UPDATE`,
@@ -201,7 +189,7 @@ describe('writes of jobs in PostgreSQL', () => {
   });
 
   it('that the server refuses for one job are made for the others', async () => {
-    await pool.query(
+    await database.pool.query(
       `ALTER TABLE tenure.runs ADD CONSTRAINT not_seven CHECK (namespace <> 'constrained' OR job <> 'job-7')`,
     );
     const store = postgresJobs(database.url, { namespace: 'constrained' });
@@ -212,7 +200,7 @@ describe('writes of jobs in PostgreSQL', () => {
     const refused = results.splice(7, 1);
     expect(refused).toMatchObject([{ reason: expect.any(StoreRefusedError) }]);
     expect(results).toMatchObject(Array(19).fill({ value: { outcome: 'written' } }));
-    await pool.query('ALTER TABLE tenure.runs DROP CONSTRAINT not_seven');
+    await database.pool.query('ALTER TABLE tenure.runs DROP CONSTRAINT not_seven');
     await store.close();
   });
 
@@ -275,9 +263,10 @@ describe('writes of jobs in PostgreSQL', () => {
       client.release();
       await expect(step(store, token)).rejects.toMatchObject({ storeCode: 'TN013' });
       await step(store, token);
-      const { rows } = await pool.query('SELECT job FROM tenure.jobs WHERE namespace = $1', [
-        namespace,
-      ]);
+      const { rows } = await database.pool.query(
+        'SELECT job FROM tenure.jobs WHERE namespace = $1',
+        [namespace],
+      );
       expect(rows).toEqual([{ job: 'job-0' }]);
       await store.close();
       await own.end();
