@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { findEtcdctl } from '../../scripts/server-binaries.mjs';
 import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
-import { Actor, call, pause, until } from './etcd-stage.js';
+import { until } from '../support/until.js';
+import { Actor, call, pause } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -72,7 +73,7 @@ async function queueLength(election: string): Promise<number> {
 async function campaign(election: string, proposal: string): Promise<Campaign> {
   const before = await queueLength(election);
   const made = new Campaign(election, proposal);
-  await until(`${proposal} queues`, 5_000, async () => (await queueLength(election)) > before);
+  await until(`${proposal} queues`, async () => (await queueLength(election)) > before);
   return made;
 }
 
@@ -83,7 +84,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
     const other = await campaign('first', 'other');
     expect(other.leads).toBe(false);
     await ann.release('first', term);
-    await until('etcdctl leads', 5_000, async () => other.leads);
+    await until('etcdctl leads', async () => other.leads);
     expect(other.output).toContain('other');
     const record = await ann.held('first');
     expect(record.holder.id).toMatch(/^etcd-[0-9a-f]+$/);
@@ -104,7 +105,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
     listener.stdout.setEncoding('utf8').on('data', (piece: string) => {
       text += piece;
     });
-    await until('a line of the listener', 5_000, async () => text.includes('"id":"ann"'));
+    await until('a line of the listener', async () => text.includes('"id":"ann"'));
     listener.kill('SIGKILL');
     await once(listener, 'exit');
     expect(text).toMatch(/^listened\/[0-9a-f]+-[0-9a-f]+\n/);
@@ -112,7 +113,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
 
   it('tenure waits while etcdctl leads, is called when that resigns, and has the higher term', async () => {
     const other = await campaign('second', 'other');
-    await until('etcdctl leads', 5_000, async () => other.leads);
+    await until('etcdctl leads', async () => other.leads);
     const bob = actor('bob');
     const { term } = await bob.held('second');
     const called = new Promise<void>((resolve) => {
@@ -156,7 +157,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
     expect(next).toBe(Math.min(first, next));
     expect(next).toBeGreaterThan(term);
     await bob.release('queue', next);
-    await until('etcdctl leads', 5_000, async () => other.leads);
+    await until('etcdctl leads', async () => other.leads);
     await other.end('SIGINT');
     expect(await cid.wins('queue')).toBeGreaterThan(next);
   });
@@ -194,7 +195,7 @@ describe.concurrent('tenure and etcdctl elect', () => {
 
   it('an operator cannot revoke a leader of another program, and is not told that it was done', async () => {
     const other = await campaign('beyond', 'other');
-    await until('etcdctl leads', 5_000, async () => other.leads);
+    await until('etcdctl leads', async () => other.leads);
     const { client } = actor('operator');
     const record = await client.revoke('beyond', { by: 'a test', reason: 'none' }, call);
     expect(record).toMatchObject({ state: 'held', revocation: undefined });

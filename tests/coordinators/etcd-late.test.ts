@@ -4,7 +4,8 @@ import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { realRuntime } from '../../src/time/index.js';
 import { Gate, Gateway } from '../drivers/etcd/gateway.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
-import { Actor, call, pause, until } from './etcd-stage.js';
+import { until } from '../support/until.js';
+import { Actor, call, pause } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 40_000 });
 
@@ -171,7 +172,7 @@ describe.concurrent('etcd: what comes late', () => {
     go.open();
     await other;
     await ann.client.close();
-    await until('the end', 8_000, async () => (await bob.acquire('renewed')).outcome === 'granted');
+    await until('the end', async () => (await bob.acquire('renewed')).outcome === 'granted');
     expect(performance.now() - sentMs).toBeGreaterThan(ttlMs);
   });
 
@@ -233,7 +234,7 @@ describe.concurrent('etcd: what comes late', () => {
     const { arrive } = await lateAcquisition(gateway, ann, 'late');
     await arrive();
     expect((await bob.acquire('late')).outcome).toBe('held');
-    await until('the end', 4_000, async () => {
+    await until('the end', async () => {
       expect(await ann.renew('lives', kept)).toBe('renewed');
       return (await bob.acquire('late')).outcome === 'granted';
     });
@@ -336,7 +337,7 @@ describe.concurrent('etcd: what comes late', () => {
     }
     gateway.beforeRequest = () => undefined;
     go.open();
-    await until('the end', 3_000, async () => (await bob.acquire('over')).outcome === 'granted');
+    await until('the end', async () => (await bob.acquire('over')).outcome === 'granted');
   });
 
   it('a renewal that is answered after its lease was ended is no success', async () => {
@@ -351,7 +352,7 @@ describe.concurrent('etcd: what comes late', () => {
     };
     const renewal = ann.renew('ended', term, 2_000, { timeoutMs: 5_000 });
     await confirmed.opened;
-    await until('the end', 3_000, async () => {
+    await until('the end', async () => {
       const [record] = await ann.client.read(['ended'], call);
       return record === undefined;
     });
@@ -428,11 +429,7 @@ describe.concurrent('etcd: what comes late', () => {
       await given;
       gateway.beforeRequest = () => undefined;
       expire.open();
-      await until(
-        'the end',
-        3_000,
-        async () => (await bob.client.read([name], call))[0] === undefined,
-      );
+      await until('the end', async () => (await bob.client.read([name], call))[0] === undefined);
       await enter('waiting');
       const term = await ann.take(name);
       arrive.open();

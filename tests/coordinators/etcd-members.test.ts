@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { isTransient } from '../../src/errors/index.js';
 import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { type EtcdCluster, type EtcdMember, startEtcd } from '../support/servers/index.js';
-import { Actor, call, pause, until } from './etcd-stage.js';
+import { until } from '../support/until.js';
+import { Actor, call, pause } from './etcd-stage.js';
 
 // Each has three members of its own, and those are started on few processors.
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
@@ -19,7 +20,7 @@ describe.concurrent('etcd with three members', () => {
         lostCount += 1;
       });
       await first.kill();
-      await until('a renewal elsewhere', 5_000, () => renewed(ann, 'name', term, 6_000));
+      await until('a renewal elsewhere', () => renewed(ann, 'name', term, 6_000));
       expect(lostCount).toBeGreaterThan(0);
       expect((await bob.acquire('name')).outcome).toBe('held');
       await ann.release('name', term);
@@ -112,13 +113,13 @@ describe.concurrent('etcd with three members', () => {
         expect(isTransient((result as PromiseRejectedResult).reason)).toBe(true);
       }
       await Promise.all(others.map((member) => member.restart({ keepData: true })));
-      await until('an answer', 10_000, async () => {
+      await until('an answer', async () => {
         const answer = await minority.client.read(['warm'], call).catch(transient);
         return answer !== undefined;
       });
       // A new leader gives every store lease its whole time again, so the name may be held still.
       const bob = actor('bob');
-      const next = await bob.wins('name', 15_000);
+      const next = await bob.wins('name');
       expect(next).toBeGreaterThan(term);
       expect(await ann.renew('name', term)).toBe('superseded');
     }));
@@ -132,14 +133,14 @@ describe.concurrent('etcd with three members', () => {
       await bob.enroll('name', 20_000);
       await pause(300);
       await (cluster.members[0] as EtcdMember).kill();
-      await until('word of the break', 10_000, async () => calls.includes(undefined));
-      await until('the release', 10_000, () =>
+      await until('word of the break', async () => calls.includes(undefined));
+      await until('the release', () =>
         ann.release('name', term).then(
           () => true,
           () => false,
         ),
       );
-      await until('a call', 10_000, async () => calls.includes('name'));
+      await until('a call', async () => calls.includes('name'));
       expect(await bob.take('name')).toBeGreaterThan(term);
     }));
 });

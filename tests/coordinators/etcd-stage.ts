@@ -2,6 +2,7 @@ import { Holder } from '../../src/coordinators/holder.js';
 import type { AcquireResult, Coordinator, HeldRecord } from '../../src/coordinators/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { call } from '../support/call.js';
+import { until } from '../support/until.js';
 
 export { call } from '../support/call.js';
 
@@ -48,34 +49,17 @@ export class Actor {
   }
 
   /** Waits until it is called to the name, or the queue moved, and takes it. */
-  async wins(name: string, limitMs = 10_000): Promise<number> {
-    let term: number | undefined;
-    await until(`${this.holder.id} wins ${name}`, limitMs, async () => {
+  async wins(name: string): Promise<number> {
+    return until(`${this.holder.id} wins ${name}`, async () => {
       const result = await this.acquire(name, { ttlMs: 10_000 });
-      if (result.outcome === 'granted') term = result.term;
-      return term !== undefined;
+      return result.outcome === 'granted' && result.term;
     });
-    return term as number;
   }
 
   async held(name: string): Promise<HeldRecord> {
     const [record] = await this.client.read([name], call);
     if (record?.state === 'held') return record;
     throw new Error(`${name} is not held: ${JSON.stringify(record)}`);
-  }
-}
-
-/** Asks again and again: what a server does by itself tells nobody when. */
-export async function until(
-  what: string,
-  limitMs: number,
-  isSo: () => Promise<boolean>,
-): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedMs > limitMs)
-      throw new Error(`${what} did not come about within ${limitMs} ms`);
-    await pause(40);
   }
 }
 

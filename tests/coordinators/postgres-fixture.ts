@@ -23,7 +23,7 @@ export function eventually<Value>(
   probe: () => Value | Promise<Value>,
   options: { readonly interval?: number } = {},
 ) {
-  return expect.poll(probe, { timeout: 10_000, ...options });
+  return expect.poll(probe, options);
 }
 
 /** Runs statements on a connection of their own. */

@@ -7,7 +7,7 @@ import {
   cutReplicasOf,
   hasReplicas,
   startReplicating,
-  until,
+  untilReached,
 } from '../support/servers/redis-replication.js';
 import { ann, bob, renew, take } from './redis-failover-fixture.js';
 
@@ -97,10 +97,10 @@ describe('a term is higher than every earlier one of its name', () => {
     servers.push(master);
     const replica = await startReplicating(['--replicaof', '127.0.0.1', String(master.port)]);
     servers.push(replica);
-    await until('replication', () => hasReplicas(master, 1));
+    await untilReached('replication', () => hasReplicas(master, 1));
     const client = connect(master);
     const known = await take(client, 'known', ann);
-    await until('replication', () => hasReplicas(master, 1));
+    await untilReached('replication', () => hasReplicas(master, 1));
     await cutReplicasOf(master);
     const forgotten = await take(client, 'job', ann);
     await ask(replica, 'REPLICAOF', 'NO', 'ONE');

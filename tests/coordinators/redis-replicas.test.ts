@@ -10,7 +10,12 @@ import { realRuntime } from '../../src/time/index.js';
 import { call } from '../support/call.js';
 import { FaultProxy } from '../support/proxy.js';
 import type { RedisServer } from '../support/servers/index.js';
-import { ask, hasReplicas, startReplicating, until } from '../support/servers/redis-replication.js';
+import {
+  ask,
+  hasReplicas,
+  startReplicating,
+  untilReached,
+} from '../support/servers/redis-replication.js';
 import { acquire, ann, bob, renew, take } from './redis-failover-fixture.js';
 
 const operator = { by: 'ops', reason: 'test' };
@@ -35,8 +40,8 @@ describe('a coordinator that waits for a replica', () => {
   beforeEach(async () => {
     await heal();
     await ask(master, 'FLUSHALL');
-    await until('the replica', () => hasReplicas(master, 1));
-    await until('its first answer', () => hasAnswered());
+    await untilReached('the replica', () => hasReplicas(master, 1));
+    await untilReached('its first answer', () => hasAnswered());
     careful = connect({ replicas: 1, replicaTimeoutMs: 400 });
   });
   afterEach(async () => {
@@ -60,7 +65,7 @@ describe('a coordinator that waits for a replica', () => {
     );
   const heal = async () => {
     between.heal();
-    await until('the replica', () => hasReplicas(master, 1));
+    await untilReached('the replica', () => hasReplicas(master, 1));
   };
   const request = (name: string, parts: Partial<AcquireRequest> = {}): AcquireRequest => {
     return { name, holder: ann, attempt: realRuntime.randomHex(16), ttlMs: 60_000, ...parts };
@@ -128,7 +133,7 @@ describe('a coordinator that waits for a replica', () => {
     await ask(master, 'SCRIPT', 'FLUSH');
     await take(careful, 'two', ann);
     // So that a question that comes too early would be answered with yes.
-    await until('the replica', () => hasReplicas(master, 1));
+    await untilReached('the replica', () => hasReplicas(master, 1));
     between.down.hold();
     await ask(master, 'SCRIPT', 'FLUSH');
     await expect(careful.acquire([request('three')], call)).rejects.toMatchObject({

@@ -9,6 +9,7 @@ import { realRuntime } from '../../src/time/index.js';
 import { folderPerTest } from '../drivers/sqlite/folder.js';
 import { call } from '../support/call.js';
 import { NodeProgram } from '../support/node-program.js';
+import { until } from '../support/until.js';
 
 const newFolder = folderPerTest();
 const contender = join(import.meta.dirname, 'sqlite-contender.mjs');
@@ -184,10 +185,7 @@ describe('word from another process', { timeout: 120_000 }, () => {
       await coordinator.enroll([entry], call);
       const program = fleet.start();
       await program.says(/^granted/, 60_000);
-      const until = async (isSo: () => boolean) => {
-        for (let round = 0; round < 400 && !isSo(); round++) await pause(25);
-      };
-      await until(() => wakes.length > 1 && calls.length > 1);
+      await until('a wake and a call', () => wakes.length > 1 && calls.length > 1);
       expect(wakes).toContain('counter');
       expect(calls).toContainEqual({ name: 'counter', position: 0 });
     } finally {

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { OutcomeUnknownError, RecordCorruptError } from '../../src/index.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
-import { call, eventually, newNamespace, Process } from './zookeeper-fixture.js';
+import { until } from '../support/until.js';
+import { call, newNamespace, Process } from './zookeeper-fixture.js';
 import { asOperator, hasMulti } from './zookeeper-target.js';
 
 const hourMs = 60 * 60 * 1_000;
@@ -93,11 +94,11 @@ describe('a document', () => {
     await bob.vanish();
     expect(await writing).toBeInstanceOf(OutcomeUnknownError);
     await ann.client.writeDocument(name, 'second', 1, call);
-    await eventually('the replaced part is gone', async () => (await partsOf(name)).length === 2);
+    await until('the replaced part is gone', async () => (await partsOf(name)).length === 2);
     server.stepClock(hourMs + 1_000);
     try {
       await ann.client.writeDocument(name, 'third', 2, call);
-      await eventually('the left part is gone', async () => (await partsOf(name)).length === 1);
+      await until('the left part is gone', async () => (await partsOf(name)).length === 1);
       expect(await ann.client.readDocument(name, call)).toEqual({ version: 3, text: 'third' });
     } finally {
       server.stepClock(-hourMs - 1_000);

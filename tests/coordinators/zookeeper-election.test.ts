@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startZooKeeperEnsemble, type ZooKeeperServer } from '../support/servers/index.js';
-import { eventually, newNamespace, Process } from './zookeeper-fixture.js';
+import { until } from '../support/until.js';
+import { newNamespace, Process } from './zookeeper-fixture.js';
 import { hasMulti } from './zookeeper-target.js';
 
 /** Sessions outlive the election, so that what was read before it is what a write after it stands on. */
@@ -29,7 +30,7 @@ function askedFor(bytes: Buffer): number | undefined {
 }
 
 it('a grant that an election comes into has the term after the one before, not one of a far future', async () => {
-  await eventually('a follower', async () => (await modes()).has('follower'));
+  await until('a follower', async () => (await modes()).has('follower'));
   const before = await modes();
   const [leader, follower] = ['leader', 'follower'].map((mode) => before.get(mode));
   if (leader === undefined || follower === undefined) throw new Error('no leader, or no follower');
@@ -53,10 +54,10 @@ it('a grant that an election comes into has the term after the one before, not o
     await ann.proxy.up.caught();
     blocked.control = true;
     await leader.kill();
-    await eventually('a new leader', async () => (await modes()).has('leader'), 20_000);
+    await until('a new leader', async () => (await modes()).has('leader'));
     blocked.lease = false;
     const startedMs = performance.now();
-    await eventually('the moment', () => sentCount > 0 || performance.now() - startedMs > 2_000);
+    await until('the moment', () => sentCount > 0 || performance.now() - startedMs > 2_000);
     blocked.control = false;
     const [result] = await acquiring;
     if (result?.outcome !== 'granted') throw new Error(`not granted: ${JSON.stringify(result)}`);

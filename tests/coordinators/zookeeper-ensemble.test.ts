@@ -3,7 +3,8 @@ import { Holder, OutcomeUnknownError, UnreachableError } from '../../src/index.j
 import { realRuntime } from '../../src/time/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { startZooKeeperEnsemble, type ZooKeeperServer } from '../support/servers/index.js';
-import { call, eventually, limits, newNamespace } from './zookeeper-fixture.js';
+import { until } from '../support/until.js';
+import { call, limits, newNamespace } from './zookeeper-fixture.js';
 
 const ttlMs = 20_000;
 let members: ZooKeeperServer[] = [];
@@ -44,7 +45,7 @@ class Member {
 
   /** Renews until that is answered. */
   async renewsAgain(name: string, term: number): Promise<void> {
-    await eventually('a renewal', async () => {
+    await until('a renewal', async () => {
       const outcome = await this.renew(name, term, 500).catch(withoutAnswer);
       if (outcome === 'not-yours') throw new Error('the lease is lost');
       return outcome === 'renewed';
@@ -60,7 +61,7 @@ function withoutAnswer(error: unknown): undefined {
 
 async function leader(): Promise<ZooKeeperServer> {
   let found: ZooKeeperServer | undefined;
-  await eventually('a leader', async () => {
+  await until('a leader', async () => {
     for (const member of members) if ((await member.mode()) === 'leader') found = member;
     return found !== undefined;
   });
@@ -86,7 +87,7 @@ describe('three members of ZooKeeper', () => {
     const killed = await leader();
     await killed.kill();
     await ann.renewsAgain('job', term);
-    await eventually('an answer that it is held', async () => {
+    await until('an answer that it is held', async () => {
       const result = await bob.acquire('job', 500).catch(withoutAnswer);
       expect(result?.outcome).not.toBe('granted');
       return result?.outcome === 'held';
@@ -104,14 +105,14 @@ describe('three members of ZooKeeper', () => {
     try {
       await ann.renewsAgain('frozen', term);
       await ann.client.release([{ name: 'frozen', holder: ann.holder, term }], call);
-      await eventually('a grant under the new leader', async () => {
+      await until('a grant under the new leader', async () => {
         const result = await bob.acquire('frozen', 500).catch(withoutAnswer);
         return result?.outcome === 'granted' && result.term > term;
       });
     } finally {
       frozen.thaw();
     }
-    await eventually('the frozen one to follow', async () => (await frozen.mode()) === 'follower');
+    await until('the frozen one to follow', async () => (await frozen.mode()) === 'follower');
     expect((await ann.acquire('frozen'))?.outcome).toBe('held');
   }, 60_000);
 
@@ -146,7 +147,7 @@ describe('three members of ZooKeeper', () => {
     const term = await ann.take('wiped');
     await Promise.all(members.map((member) => member.kill()));
     await Promise.all(members.map((member) => member.restart({ keepData: false })));
-    await eventually('a grant', async () => {
+    await until('a grant', async () => {
       const result = await ann.acquire('wiped', 500).catch(withoutAnswer);
       if (result?.outcome !== 'granted') return false;
       expect(result.term).toBeGreaterThan(term);

@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ZooKeeperConnection } from '../../src/drivers/zookeeper/index.js';
 import { OutcomeUnknownError, StoreMisconfiguredError } from '../../src/index.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
-import { call, eventually, newNamespace, Process } from './zookeeper-fixture.js';
+import { until } from '../support/until.js';
+import { call, newNamespace, Process } from './zookeeper-fixture.js';
 import { asOperator, hasMulti } from './zookeeper-target.js';
 
 const ttlMs = 5_000;
@@ -114,7 +115,7 @@ describe('a lease whose time is over', () => {
     // Longer than the attempt to end it.
     await pause(600);
     ann.proxy.heal();
-    await eventually('its end', async () => (await candidatesOf(job)).length === 0, 3_000);
+    await until('its end', async () => (await candidatesOf(job)).length === 0);
   });
 });
 

@@ -117,18 +117,6 @@ export function newNamespace(): { namespace: string; paths: ZooKeeperPaths } {
   return { namespace, paths: new ZooKeeperPaths('', namespace) };
 }
 
-export async function eventually(
-  what: string,
-  isSo: () => boolean | Promise<boolean>,
-  limitMs = 10_000,
-): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedMs > limitMs) throw new Error(`${what} did not come about`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 export async function isFree(client: Coordinator, name: string): Promise<boolean> {
   return (await client.read([name], call))[0] === undefined;
 }

@@ -6,15 +6,8 @@ import { type Call, StoreMisconfiguredError } from '../../src/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { FaultProxy } from '../support/proxy.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
-import {
-  call,
-  eventually,
-  isFree,
-  limits,
-  newNamespace,
-  Process,
-  ticketIn,
-} from './zookeeper-fixture.js';
+import { until } from '../support/until.js';
+import { call, isFree, limits, newNamespace, Process, ticketIn } from './zookeeper-fixture.js';
 import { asOperator, hasMulti } from './zookeeper-target.js';
 
 const ttlMs = 700;
@@ -55,7 +48,7 @@ describe('the session of a lease', () => {
     });
     ann.client.on('expired', (event) => expired.push(event.ttlMs));
     await endFromOutside(ann, longTtlMs);
-    await eventually('the holder hears of it', () => lostCount > 0 && expired.length > 0);
+    await until('the holder hears of it', () => lostCount > 0 && expired.length > 0);
     expect(expired).toEqual([longTtlMs]);
     expect(await ann.renew(job, term, longTtlMs)).toEqual({
       outcome: 'not-yours',
@@ -75,7 +68,7 @@ describe('the session of a lease', () => {
       lostCount += 1;
     });
     ann.proxy.reset();
-    await eventually('word of the lost connection', () => lostCount > 0);
+    await until('word of the lost connection', () => lostCount > 0);
     expect(await ann.renew(job, term, longTtlMs)).toEqual({ outcome: 'renewed' });
   });
 
@@ -104,7 +97,7 @@ describe('the session of a lease', () => {
     expect(lostCount).toBeGreaterThan(0);
     expect((await ann.client.read([job], call))[0]?.state).toBe('held');
     ann.proxy.heal();
-    await eventually('a renewal', async () => {
+    await until('a renewal', async () => {
       const renewed = await ann.renew(job, term, longTtlMs).catch(() => undefined);
       return renewed?.outcome === 'renewed';
     });
@@ -143,11 +136,11 @@ describe('a process that is gone', () => {
     await ann.take(delayed, ttlMs, { graceMs: ttlMs });
     await ann.vanish();
     expect(await bob.tries(plain)).toBe('held');
-    await eventually('the end of the session', () => isFree(bob.client, plain));
+    await until('the end of the session', () => isFree(bob.client, plain));
     const [record] = await bob.client.read([delayed], call);
     expect(record?.state).toBe('lock-delay');
     expect(await bob.tries(delayed)).toBe('held');
-    await eventually('the end of the lock-delay', () => isFree(bob.client, delayed));
+    await until('the end of the lock-delay', () => isFree(bob.client, delayed));
     await bob.take(delayed, ttlMs);
   });
 
@@ -167,7 +160,7 @@ describe('a process that is gone', () => {
     await expect(lost).rejects.toThrow('may have been executed');
     expect(await bob.tries(job)).toBe('held');
     await ann.vanish();
-    await eventually('the end of the orphan', async () => (await bob.tries(job)) === 'granted');
+    await until('the end of the orphan', async () => (await bob.tries(job)) === 'granted');
   });
 
   it('is ended by its own clock if it lives, was granted a name without knowing it, and never asks', async () => {
@@ -185,7 +178,7 @@ describe('a process that is gone', () => {
     const lost = ann.client.acquire([ann.request(job, ttlMs)], { timeoutMs: 300 });
     await expect(lost).rejects.toThrow('may have been executed');
     ann.proxy.heal();
-    await eventually('its end', async () => (await bob.tries(job)) === 'granted');
+    await until('its end', async () => (await bob.tries(job)) === 'granted');
   });
 });
 
@@ -251,7 +244,7 @@ describe('terms', () => {
         await deleteAll(connection, `${path}/${child}`);
       await connection.delete(path);
     });
-    await eventually('a grant in the new namespace', async () => {
+    await until('a grant in the new namespace', async () => {
       const [result] = await ann.client.acquire([ann.request(job, ttlMs)], call);
       return result?.outcome === 'granted' && result.term > term;
     });
@@ -268,7 +261,7 @@ describe('waiting', () => {
     await bob.client.enroll([{ ...entry, ttlMs: longTtlMs }], call);
     await pause(100);
     await ann.vanish();
-    await eventually('a call', () => calls.some((told) => told.name === job));
+    await until('a call', () => calls.some((told) => told.name === job));
     expect(calls).toContainEqual({ name: job, position: 0 });
   });
 
@@ -295,7 +288,7 @@ describe('waiting', () => {
     // The one before the fourth goes, and with it the place: it comes up.
     const [, , third] = waiters;
     await third?.client.withdraw([{ name: job, holder: third.holder }], call);
-    await eventually('the fourth to come up', () => (asked[3]?.count ?? 0) > 0);
+    await until('the fourth to come up', () => (asked[3]?.count ?? 0) > 0);
     expect(asked.slice(4).map(({ count }) => count)).toEqual([0, 0, 0]);
   });
 
@@ -308,7 +301,7 @@ describe('waiting', () => {
         call,
       );
     await enter(late, ttlMs);
-    await eventually('the end of the entry', async () => {
+    await until('the end of the entry', async () => {
       return (await ann.client.candidates(job, call)).length === 0;
     });
     const others = await Promise.all([1, 2, 3, 4].map((one) => start(`waiter-${one}`)));
@@ -320,7 +313,7 @@ describe('waiting', () => {
     await pause(300);
     for (const { client, holder } of others) await client.withdraw([{ name: job, holder }], call);
     await ann.release(job, term);
-    await eventually('a call', () => calls.some((told) => told.name === job));
+    await until('a call', () => calls.some((told) => told.name === job));
   });
 
   it('is found by a handoff wherever the successor stands', async () => {
@@ -336,7 +329,7 @@ describe('waiting', () => {
     await pause(150);
     const handoff = { name: job, holder: ann.holder, term, to: 'waiter-5', reserveMs: longTtlMs };
     await ann.client.handoff([handoff], call);
-    await eventually('a call of the successor', () => heard.length > 0);
+    await until('a call of the successor', () => heard.length > 0);
     expect(heard).toEqual(['waiter-5']);
   });
 });
@@ -359,7 +352,7 @@ describe('a server', () => {
     } finally {
       server.thaw();
     }
-    await eventually('a renewal', async () => {
+    await until('a renewal', async () => {
       const renewed = await ann.renew(job, term, longTtlMs).catch(() => undefined);
       return renewed?.outcome === 'renewed';
     });
@@ -416,12 +409,12 @@ describe('the node of a name', () => {
     };
     server.stepClock(hourMs);
     await look();
-    await eventually('the mark', async () => (await text('idle/gone')).includes('swept'));
+    await until('the mark', async () => (await text('idle/gone')).includes('swept'));
     expect(await isFree(ann.client, 'idle/again')).toBe(true);
     const again = await ann.take('idle/again', longTtlMs);
     server.stepClock(hourMs);
     await look();
-    await eventually('the end of the node', async () => (await text('idle/gone')) === 'none');
+    await until('the end of the node', async () => (await text('idle/gone')) === 'none');
     expect(await ann.renew('idle/again', again, longTtlMs)).toEqual({ outcome: 'renewed' });
     expect(await ann.renew('idle/held', held, longTtlMs)).toEqual({ outcome: 'renewed' });
     expect(await ann.tries('idle/stopped')).toBe('held');
@@ -472,7 +465,7 @@ describe('the path and the login in the URL', () => {
     const warnings: string[] = [];
     ann.client.on('warning', ({ message }) => warnings.push(message));
     await ann.client.read(['x'], call);
-    await eventually('the warning', () => warnings.length > 0);
+    await until('the warning', () => warnings.length > 0);
     expect(warnings[0]).toContain('user and a password');
   });
 

@@ -15,8 +15,8 @@ import { FaultLink } from '../../../src/drivers/memory/index.js';
 import { Elections } from '../../../src/elections/index.js';
 import { type Lease, Leases } from '../../../src/leases/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
+import { until } from '../../support/until.js';
 import { RecordingTerminal } from '../session.js';
-import { until } from './harness.js';
 
 /**
  * Under virtual time, with a real child. The watchdog is played: it confirms when the test says so, and hears of
@@ -76,7 +76,7 @@ async function setUp(script: string) {
   });
   const lease = (await runtime.advanceUntil(election.campaign())) as Lease;
   const end = new ChildLife(context, lease).run();
-  await until('the child', () => (group > 0 ? true : undefined));
+  await until('the child', () => group > 0);
   return {
     runtime,
     link,
@@ -92,7 +92,7 @@ async function setUp(script: string) {
     toKillMs: () => toKillMs,
     hasRun: () => existsSync(join(folder, 'made')),
     async running() {
-      await until('the command', () => (existsSync(join(folder, 'made')) ? true : undefined));
+      await until('the command', () => existsSync(join(folder, 'made')));
     },
     /** Settled in real time, which the child lives in, while virtual time goes on. */
     async endIn(stepMs: number) {
@@ -102,7 +102,7 @@ async function setUp(script: string) {
       });
       await until('its end', () => {
         if (!isOver) void runtime.advance(stepMs);
-        return isOver || undefined;
+        return isOver;
       });
       return end;
     },

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { inject, onTestFailed, onTestFinished } from 'vitest';
+import { until } from '../../support/until.js';
 import { main, type Outcome, tenure } from '../command-line.js';
 
 export const pulse = join(import.meta.dirname, 'pulse.mjs');
@@ -216,22 +216,8 @@ export function isAlive(pid: number): boolean {
   return statOf(pid) !== undefined;
 }
 
-export async function until<Found>(
-  what: string,
-  look: () => Found | undefined,
-  limitMs = 20_000,
-): Promise<Found> {
-  const startedMs = performance.now();
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    if (performance.now() - startedMs > limitMs) throw new Error(`waited in vain for ${what}`);
-    await sleep(10);
-  }
-}
-
 export async function gone(pid: number): Promise<void> {
-  await until(`the end of process ${pid}`, () => (isAlive(pid) ? undefined : true));
+  await until(`the end of process ${pid}`, () => !isAlive(pid));
 }
 
 function childrenOf(parent: number): number[] {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { startRedis } from '../../support/servers/index.js';
+import { until } from '../../support/until.js';
 import {
   gone,
   isAlive,
@@ -11,7 +12,6 @@ import {
   Scene,
   storeNames,
   ttlMs,
-  until,
 } from './harness.js';
 
 const timeout = 60_000;

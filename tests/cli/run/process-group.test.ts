@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProcessGroup } from '../../../src/cli/supervise/process-group.js';
 import { listProcesses, parseStat } from '../../../src/cli/supervise/process-table.js';
+import { until } from '../../support/until.js';
 import { runWithFewFiles, shipped } from './few-files.js';
-import { until } from './harness.js';
 
 /** A shell in a session of its own. */
 async function session(script: string, shell = '/bin/sh'): Promise<ProcessGroup> {
@@ -20,18 +20,17 @@ async function session(script: string, shell = '/bin/sh'): Promise<ProcessGroup>
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  await until('the session to be ready', () => (output.includes('ready') ? true : undefined));
+  await until('the session to be ready', () => output.includes('ready'));
   return group;
 }
 
-const goneSoon = (group: ProcessGroup) =>
-  until('the end of the group', () => (group.isGone ? true : undefined), 5_000);
+const goneSoon = (group: ProcessGroup) => until('the end of the group', () => group.isGone);
 
 /** Who is sent two signals in one moment may obey the second first. */
 async function standsStill(group: ProcessGroup): Promise<void> {
   group.forward('SIGSTOP');
   const isStopped = (pid: number) => / T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  await until('everybody to stand still', () => group.pids.every(isStopped) || undefined);
+  await until('everybody to stand still', () => group.pids.every(isStopped));
 }
 
 const endsItsFirstThread = `
@@ -84,7 +83,7 @@ describe('a process group', () => {
 
   it('is gone when its last member is, not with its first', async () => {
     const group = await session('sleep 60 & echo ready');
-    await until('the shell to end', () => (group.pids.length === 1 ? true : undefined));
+    await until('the shell to end', () => group.pids.length === 1);
     expect(group.isGone).toBe(false);
     group.terminate();
     await goneSoon(group);
@@ -122,7 +121,7 @@ describe('a process group', () => {
     execFileSync('cc', ['-pthread', '-o', program, `${program}.c`]);
     const group = await session(`exec ${program}`);
     const stat = () => readFileSync(`/proc/${group.id}/stat`, 'utf8');
-    await until('the first thread to end', () => / Z /.test(stat()) || undefined);
+    await until('the first thread to end', () => / Z /.test(stat()));
     expect(group.isGone).toBe(false);
     expect(group.pids).toEqual([group.id]);
     group.kill();

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Signals } from '../../../src/cli/supervise/signals.js';
-import { Scene, until } from './harness.js';
+import { until } from '../../support/until.js';
+import { Scene } from './harness.js';
 
 const timeout = 60_000;
 
@@ -89,7 +90,7 @@ describe('tenure run that is told to end', { timeout }, () => {
     for (let afterMs = 25; afterMs <= 700; afterMs += 75) {
       const wrapper = scene.run(`a${afterMs}`, [], ['sleep', '5']);
       const startedMs = performance.now();
-      await until('the moment', () => performance.now() - startedMs >= afterMs || undefined);
+      await until('the moment', () => performance.now() - startedMs >= afterMs);
       wrapper.signal('SIGTERM');
       outcomes.push(await wrapper.ended);
     }

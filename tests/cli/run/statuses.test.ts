@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FaultProxy } from '../../support/proxy.js';
 import { startRedis } from '../../support/servers/index.js';
+import { until } from '../../support/until.js';
 import { tenure } from '../command-line.js';
-import { gone, type Mark, Scene, storeNames, until } from './harness.js';
+import { gone, type Mark, Scene, storeNames } from './harness.js';
 
 const timeout = 60_000;
 const sh = (script: string, ...args: string[]) => ['/bin/sh', '-c', script, 'sh', ...args];
@@ -278,7 +279,7 @@ describe('a signal to tenure run', { timeout }, () => {
     const scene = new Scene();
     const script = 'trap "sleep 3; echo done; exit 5" INT; echo ready; while :; do sleep 0.1; done';
     const wrapper = scene.run('a', [], sh(script));
-    await until('the command to be ready', () => (wrapper.stdout === '' ? undefined : true));
+    await until('the command to be ready', () => wrapper.stdout !== '');
     wrapper.signal('SIGINT');
     expect((await wrapper.ended).status).toBe(5);
     expect(wrapper.stdout).toBe('ready\ndone\n');

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JobStore, Jobs, type RunRecord } from '../../../src/schedule/index.js';
 import { sqliteJobs } from '../../../src/schedule/sqlite/index.js';
-import { killQuietly, type Mark, pulse, readMarks, until, Wrapper } from '../run/harness.js';
+import { until } from '../../support/until.js';
+import { killQuietly, type Mark, pulse, readMarks, Wrapper } from '../run/harness.js';
 
 /** For a test of a takeover, which waits until a lease has expired. All others have time. */
 export const shortTtl = ['--ttl', '4s'];

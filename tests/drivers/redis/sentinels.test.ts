@@ -8,7 +8,7 @@ import {
   type SentinelOptions,
   startRedisSentinels,
 } from '../../support/servers/index.js';
-import { ask, hasReplicas, until } from '../../support/servers/redis-replication.js';
+import { ask, hasReplicas, untilReached } from '../../support/servers/redis-replication.js';
 
 const increase = defineScript('increase', "return number(call('INCR', KEYS[1]))");
 
@@ -101,7 +101,7 @@ describe('a master behind sentinels', () => {
     const reasons: string[] = [];
     connection.on('disconnected', ({ reason }) => reasons.push(reason));
     expect(await run(connection)).toBe('1');
-    await until('the replica having it', () => hasReplicas(former, 1));
+    await untilReached('the replica having it', () => hasReplicas(former, 1));
     await ask(present, 'REPLICAOF', 'NO', 'ONE');
     await ask(former, 'REPLICAOF', '127.0.0.1', String(present.port));
     const call = run(connection, 10_000);

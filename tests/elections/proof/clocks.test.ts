@@ -10,10 +10,10 @@ import {
   onOwnRedis,
   takeoverMs,
   ttlMs,
-  until,
 } from '../../support/electorate/electorate.js';
 import { kernelMs } from '../../support/electorate/parent.mjs';
 import { placeNames } from '../../support/electorate/places.js';
+import { until } from '../../support/until.js';
 
 const hourMs = 60 * 60 * 1000;
 /** A clock of their own for processes, which is gone after the play. */
@@ -101,7 +101,7 @@ describe.concurrent('the wall clock of the Redis server, by which leases end the
       const { a, b, term } = await ledByTwo(electorate);
       server.stepClock(-hourMs);
       // An end that is too far away counts as a whole ttl; a renewal puts it where it belongs.
-      await until(async () => {
+      await until('a renewal of a whole ttl', async () => {
         const record = await electorate.record();
         if (record?.state !== 'held') expect.fail('it leads');
         return record.term === term && record.remainingMs < ttlMs - 50;

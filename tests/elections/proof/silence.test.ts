@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CandidateProcess } from '../../support/electorate/candidate.js';
-import { type Electorate, on, until } from '../../support/electorate/electorate.js';
+import { type Electorate, on } from '../../support/electorate/electorate.js';
 import { kernelMs } from '../../support/electorate/parent.mjs';
 import { NodeProgram } from '../../support/node-program.js';
+import { until } from '../../support/until.js';
 
 /*
  * A store that does not answer, and does not say that it does not. All times are by the kernel's clock, which is one for all
@@ -66,7 +67,7 @@ describe.concurrent('a leader whose store does not answer', { timeout: 60_000 },
         await stuck.says(/^stopping inside$/);
         const expiresAtMs = await expiryOf(electorate, term);
         await a.heard('aborted');
-        await until(async () => (await electorate.record()) === undefined);
+        await until('nobody', async () => (await electorate.record()) === undefined);
         expect([...a.story.all('elected'), ...b.story.all('elected')]).toHaveLength(1);
         await stuck.kill();
         await expectEndInTime(electorate, a, { term, expiresAtMs });

@@ -5,10 +5,10 @@ import {
   on,
   renewEveryMs,
   timing,
-  until,
 } from '../../support/electorate/electorate.js';
 import { kernelMs } from '../../support/electorate/parent.mjs';
 import { placeNames } from '../../support/electorate/places.js';
+import { until } from '../../support/until.js';
 
 const foreignText = 'a note of somebody else';
 /** A renewal is sent by then, and answered; with what a busy machine adds. */
@@ -51,7 +51,7 @@ describe.concurrent.each(placeNames)('a hand in the store (%s)', { timeout: 60_0
       // Who has led tries again and again; who has not yet is told at once that this is no use.
       const isCorrupt = ({ error }: { readonly error?: string }) => error === 'RecordCorruptError';
       const tries = () => a.story.all('campaignFailed').filter(isCorrupt);
-      await until(() => tries().length > 2);
+      await until('three tries', () => tries().length > 2);
       await b.heard('leadFailed', isCorrupt);
       const text = await electorate.tamperable.foreignText(electorate.namespace, election);
       expect(text).toBe(foreignText);

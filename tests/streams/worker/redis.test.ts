@@ -5,6 +5,7 @@ import { redisCoordinator, redisStreams } from '../../../src/redis.js';
 import { StreamWorker, Topic } from '../../../src/streams/index.js';
 import { FaultProxy } from '../../support/proxy.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
+import { until } from '../../support/until.js';
 import { Witness } from './simulation.js';
 
 /** The same worker over real sockets and a real server, with the clock of the machine. */
@@ -88,14 +89,6 @@ class Fleet {
   }
 }
 
-async function until(isTrue: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 15_000;
-  while (!isTrue()) {
-    if (performance.now() > deadlineMs) throw new Error('it does not become true');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 describe('workers on Redis', () => {
   it('share 2,000 keys and handle each in order, while one joins and one leaves', async () => {
     const fleet = new Fleet();
@@ -148,8 +141,8 @@ describe('workers on Redis', () => {
     const position = await client.xadd(log, '*', 'text', 'not ours');
     await fleet.publish(500, 1);
     const elsewhere = all(500).filter((key) => fleet.topic.shardOf(`key-${key}`) !== shard);
-    await until(() => fleet.handledCount === elsewhere.length);
-    await until(() => details.length >= 2);
+    await until('all handled', () => fleet.handledCount === elsewhere.length);
+    await until('the details', () => details.length >= 2);
     expect(details[0]).toContain(`${shard} `);
     expect(details[0]).toContain(log);
     await client.xdel(log, String(position));

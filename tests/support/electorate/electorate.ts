@@ -15,6 +15,7 @@ import { OutcomeUnknownError, UnreachableError } from '../../../src/index.js';
 import { call } from '../call.js';
 import { FaultProxy } from '../proxy.js';
 import { type RedisOptions, type RedisServer, startRedis } from '../servers/index.js';
+import { until } from '../until.js';
 import type { WitnessedTerm } from '../witness.js';
 import {
   CandidateProcess,
@@ -159,7 +160,7 @@ export class Electorate {
 
   /** Resolves when so many wait in the queue. */
   async untilWaiting(count: number): Promise<void> {
-    await until(async () => {
+    await until(`${count} to wait`, async () => {
       const candidates = await answered(() => this.coordinator.candidates(election, call));
       return candidates.filter(({ standing }) => standing === 'waiting').length >= count;
     });
@@ -329,14 +330,5 @@ async function answered<Answer>(look: () => Promise<Answer>): Promise<Answer> {
       if (!isUnanswered || performance.now() - startedMs > answeredWithinMs) throw error;
       await setTimeout(100);
     }
-  }
-}
-
-/** Asks again and again until it is so. (`expect.poll` does not work where tests run concurrently.) */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedMs > 60_000) throw new Error(`it never became so: ${isSo}`);
-    await setTimeout(20);
   }
 }

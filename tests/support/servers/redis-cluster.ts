@@ -1,7 +1,7 @@
 import { slotOf as slotOfKey } from '../../../src/drivers/redis/slot.js';
 import { freePort } from './process.js';
 import type { RedisOptions, RedisServer } from './redis.js';
-import { ask, startReplicating, until } from './redis-replication.js';
+import { ask, startReplicating, untilReached } from './redis-replication.js';
 
 export interface ClusterOptions {
   /** After how long a node that does not answer is replaced. Default 1,000 ms. */
@@ -108,7 +108,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
   };
   const succeeded = async (key: string, former: RedisServer): Promise<RedisServer> => {
     const slot = await slotOf(key);
-    await until('a new owner of the slot', async () => {
+    await untilReached('a new owner of the slot', async () => {
       const seen = await views(slot);
       return seen.length > masterCount - 1 && seen.every((port) => port !== former.port);
     });
@@ -141,7 +141,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
     slotOf,
     failover: (key) => promote(key, 'TAKEOVER'),
     handOver: (key) => promote(key),
-    settled: () => until('a whole cluster', () => isWhole(all(), replicaCount)),
+    settled: () => untilReached('a whole cluster', () => isWhole(all(), replicaCount)),
     stop,
   };
   try {
@@ -168,7 +168,7 @@ async function join(
   const [first] = masters as [RedisServer];
   for (const server of servers.slice(1))
     await ask(server, 'CLUSTER', 'MEET', host, String(first.port), String(busPorts.get(first)));
-  await until('all nodes knowing each other', async () => {
+  await untilReached('all nodes knowing each other', async () => {
     const known = await Promise.all(
       servers.map(async (server) => String(await ask(server, 'CLUSTER', 'NODES'))),
     );

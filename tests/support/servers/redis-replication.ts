@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { until } from '../until.js';
 import { type RedisOptions, type RedisServer, startRedis } from './redis.js';
 
 /*
@@ -61,18 +62,13 @@ export async function roleOf(server: RedisServer): Promise<string | undefined> {
   return Array.isArray(reply) ? String(reply[0]) : undefined;
 }
 
-/** Calls `probe` until it is true. A sentinel whose process stood still for two seconds does nothing for half a minute. */
-export async function until(
+/** Calls `probe` until it is true; who does not answer says no. A sentinel whose process stood still for two seconds does nothing for half a minute. */
+export async function untilReached(
   what: string,
   probe: () => Promise<boolean>,
   limitMs = 100_000,
 ): Promise<void> {
-  const startedMs = performance.now();
-  while (performance.now() - startedMs < limitMs) {
-    if (await probe().catch(() => false)) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`${what} did not come about within ${limitMs} ms`);
+  await until(what, () => probe().catch(() => false), limitMs);
 }
 
 /**

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { findRedisServer } from '../../../scripts/server-binaries.mjs';
 import { Guard, makeServerDir, onFreePort, removeServerDir, ServerProcess } from './process.js';
 import type { RedisOptions, RedisServer } from './redis.js';
-import { hasReplicas, roleOf, startReplicating, until } from './redis-replication.js';
+import { hasReplicas, roleOf, startReplicating, untilReached } from './redis-replication.js';
 
 export interface SentinelOptions {
   /** After how long a master that does not answer is replaced. Default 500 ms. */
@@ -58,11 +58,11 @@ export async function startRedisSentinels(options: SentinelOptions = {}): Promis
     const count = options.replicaCount ?? 2;
     const replicas = Array.from({ length: count }, () => startReplicating(follows, options.server));
     servers.push(...(await Promise.all(replicas)));
-    await until('replication', () => hasReplicas(first, count));
+    await untilReached('replication', () => hasReplicas(first, count));
     const starting = [1, 2, 3].map(() => startSentinel(first.port, options));
     sentinels.push(...(await Promise.all(starting)));
     const ready = sentinels.map((sentinel) =>
-      until('the sentinels finding each other', () => isReady(sentinel, count, options)),
+      untilReached('the sentinels finding each other', () => isReady(sentinel, count, options)),
     );
     await Promise.all(ready);
   } catch (error) {
@@ -83,7 +83,7 @@ export async function startRedisSentinels(options: SentinelOptions = {}): Promis
     return best;
   };
   const succeeded = async (former: RedisServer, limitMs?: number): Promise<RedisServer> => {
-    await until(
+    await untilReached(
       'a new master',
       async () => {
         const present = await master();
@@ -111,7 +111,7 @@ export async function startRedisSentinels(options: SentinelOptions = {}): Promis
       }
     },
     async settled(replicaCount = servers.length - 1) {
-      await until('all replicas', async () => hasReplicas(await master(), replicaCount));
+      await untilReached('all replicas', async () => hasReplicas(await master(), replicaCount));
     },
     stop,
   };
