@@ -40,7 +40,7 @@ export const metricsKeys: Known<MetricsOptions> = {
   ...{ nameLimit: true, shardSeriesLimit: true, asksStore: true, runtime: true },
 };
 
-/** What can be observed. A worker brings its leases and its topic along, elections their leases. */
+/** What can be observed. A worker brings its leases and its topic along, elections and a schedule their leases. */
 export type Observable =
   | Leases
   | Elections

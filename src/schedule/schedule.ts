@@ -92,6 +92,11 @@ export class Schedule implements AsyncDisposable {
     return this.#events;
   }
 
+  /** The leases by which this process leads, to be listened to: they are the schedule's own, and are closed with it. */
+  get leases(): Leases {
+    return this.#leases;
+  }
+
   /** The elections that decide who runs the jobs: one, or with `spread` one for each job. */
   get elections(): Election[] {
     return this.#electionNames().map((name) => this.#electionOf(name));

@@ -3,7 +3,7 @@ import { MemoryStore } from '../../src/coordinators/memory/index.js';
 import { type EventLogger, eventCatalogue, logEvents } from '../../src/log.js';
 import { Once } from '../../src/once/index.js';
 import { MemoryKeys, memoryOnce } from '../../src/once/memory/index.js';
-import { Schedule } from '../../src/schedule/index.js';
+import { Schedule, type ScheduleOptions } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
 import { scraped } from './scrape.js';
@@ -14,10 +14,10 @@ afterEach(async () => {
 });
 
 /** A process that runs two jobs every minute, of which one fails at its first attempt. */
-function createSchedule() {
+function createSchedule(options: Pick<ScheduleOptions, 'spread'> = {}) {
   const runtime = new VirtualRuntime({ wallMs: Date.UTC(2026, 0, 1) });
   const store = memoryJobs(new MemoryJobs(new MemoryStore({ runtime })), { runtime });
-  const schedule = new Schedule(store, { id: 'a', runtime });
+  const schedule = new Schedule(store, { id: 'a', runtime, ...options });
   let attemptCount = 0;
   schedule.job('books', { cron: '* * * * *', retry: { limit: 1 } }, () => {
     attemptCount += 1;
@@ -48,6 +48,26 @@ describe('the metrics of a schedule', () => {
     const after = await runtime.advanceUntil(scrape());
     expect(after.get('tenure_schedule_jobs_led')).toBe(0);
     expect(after.get('tenure_election_leader{election="schedule"}')).toBe(0);
+  });
+
+  it('show each election of one that spreads its jobs, and the leases they are led by', async () => {
+    const { runtime, schedule } = createSchedule({ spread: true });
+    const { metrics, scrape } = scraped({ runtime });
+    ended.push(() => metrics.close());
+    metrics.observe(schedule);
+    schedule.start();
+    await runtime.advance(35_000);
+    const samples = await runtime.advanceUntil(scrape());
+    for (const job of ['books', 'mails'])
+      expect(samples.get(`tenure_election_leader{election="schedule/${job}"}`)).toBe(1);
+    expect(samples.get('tenure_leases{store="memory",state="held"}')).toBe(2);
+    expect(samples.get('tenure_lease_acquired_total{store="memory"}')).toBe(2);
+    expect(samples.get('tenure_lease_remaining_shortest_ratio{store="memory"}')).toBe(0.5);
+    const renewals =
+      'tenure_lease_renewal_duration_seconds_count{store="memory",outcome="answered"}';
+    expect(samples.get(renewals)).toBe(3);
+    metrics.observe(schedule.leases);
+    expect((await scrape()).get('tenure_leases{store="memory",state="held"}')).toBe(2);
   });
 
   it('have lines in the log as the table declares them, without what the work said', async () => {

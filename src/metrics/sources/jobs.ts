@@ -6,13 +6,14 @@ import type { Runtime } from '../../time/index.js';
 import { all, type Site } from '../site.js';
 import { observeElection } from './elections.js';
 
-/** A schedule, and the elections that decide who runs its jobs. */
+/** A schedule, the elections that decide who runs its jobs, and the leases they are led by. */
 export function observeSchedule(site: Site, schedule: Schedule, runtime: Runtime): Unsubscribe {
   const { runs, attemptsFailed, ticksSkipped, jobsLed, storeErrors } = site.instruments;
   const { events } = schedule;
   const name = (job: string) => site.names.of('job', job);
   const led = new Set<string>();
   return all(
+    site.observe(schedule.leases, undefined),
     ...schedule.elections.map((election) => observeElection(site, election, runtime)),
     events.on('runEnded', ({ run }) => runs.add({ job: name(run.job), outcome: run.state })),
     events.on('runFailed', ({ run }) => attemptsFailed.add({ job: name(run.job) })),
