@@ -48,7 +48,9 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
     'a failover costs a term at least; find out why the server failed, and guard writes with a fence',
     ...forOutages(losses),
   ],
-  'store-denies': () => ['give its user the rights that docs/protocol.md lists'],
+  'store-denies': () => [
+    'give its user the rights listed in node_modules/tenure/docs/protocol.md; tenure doctor says which are missing',
+  ],
   'clock-stepped': () => [
     'let NTP slew the clock (chrony makestep only at the start), on the store above all',
   ],

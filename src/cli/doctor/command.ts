@@ -26,7 +26,7 @@ export function addDoctor(program: Command, { terminal, run }: Wiring): void {
     'after',
     `
 A store that is good enough for a long ttl may not be for a short one: name
-yours with --ttl. All findings: docs/doctor.md.
+yours with --ttl. All findings: node_modules/tenure/docs/doctor.md.
 
 Examples:
   tenure doctor redis://localhost
