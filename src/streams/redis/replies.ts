@@ -33,7 +33,7 @@ export function parsePublish(answer: string, names: ShardKeys, idKey: () => stri
       return { outcome: 'appended', seq: count };
     case 'd':
       // The id was accepted as something that is no number.
-      return Number.isSafeInteger(count) ? { outcome: 'duplicate', seq: count } : corrupt(idKey());
+      return isCount(answer.slice(1)) ? { outcome: 'duplicate', seq: count } : corrupt(idKey());
     case 'g':
       return { outcome: 'gap', lastSeq: count };
     case 'm':
@@ -74,8 +74,10 @@ const partsPerMessage = 6;
 function parseMessage(parts: readonly string[], at: number): StoredMessage | undefined {
   const [gap, position, seq, key, id, payload] = parts.slice(at, at + partsPerMessage);
   const isMessage = gap === '' && position && seq && key && id && payload;
-  const isWhole = parts[at + partsPerMessage] === undefined || parts[at + partsPerMessage] === '';
-  if (!isMessage || !isWhole || !/^\d{1,16}$/.test(seq)) return undefined;
+  const next = parts[at + partsPerMessage];
+  // A message that ends with a NUL looks like the beginning of a next one, which then has no position.
+  const isWhole = next === undefined || (next === '' && parts[at + partsPerMessage + 1]);
+  if (!isMessage || !isWhole || !isCount(seq)) return undefined;
   return {
     position,
     key,
@@ -84,6 +86,11 @@ function parseMessage(parts: readonly string[], at: number): StoredMessage | und
     payload,
     appendedAtMs: Number.parseInt(position, 10),
   };
+}
+
+/** What messages and shards are counted with: a whole number from 1 that is exact. */
+function isCount(text: string): boolean {
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) >= 1;
 }
 
 function parseStale(answer: string): StaleToken {
@@ -117,7 +124,9 @@ export function parseOpen(answer: string, { keys }: ShardKeys): OpenResult {
 
 /** @throws {RecordCorruptError} as {@link parseBacklog}. */
 export function parseTopic(answer: string, shardCount: number, key: string): TopicResult {
-  const kept = Number(expectOurs(answer, key));
+  const text = expectOurs(answer, key);
+  if (!isCount(text)) throw new RecordCorruptError(foreignAt(key));
+  const kept = Number(text);
   return kept === shardCount ? { outcome: 'agreed' } : { outcome: 'differs', shardCount: kept };
 }
 

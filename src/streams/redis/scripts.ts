@@ -1,3 +1,4 @@
+import { highestTerm } from '../../coordinators/index.js';
 import { defineScript, executedInPart, foreign } from '../../drivers/redis/index.js';
 
 /*
@@ -10,21 +11,36 @@ import { defineScript, executedInPart, foreign } from '../../drivers/redis/index
  * Answers are short texts; a first letter `x` means that something under one of our names is not ours.
  */
 
+const mostSeq = Number.MAX_SAFE_INTEGER;
+/** Behind it the server appends nothing any more. */
+const lastPosition = '18446744073709551615-18446744073709551615';
+
 /**
  * The state of a key: `<last seq>`, then `|<version>` once it was moved, then `|<position>` while it is sealed. Without
- * a field it is `0`. `readState` answers the three as texts, and nothing if that is not what stands there.
+ * a field it is `0`. `readState` answers the three as texts, and nothing if that is not what stands there, or a number
+ * that no more can be counted from.
  */
 const readState = `
+local function isAtMost(most, text)
+  return #text < 16 or #text == 16 and tonumber(text) <= most
+end
 local function readState(keys, key)
   local state = pcall('HGET', keys, key)
   if not state then return '0', '0', '' end
   if isForeign(state) then return nil end
-  local last = string.match(state, '^%d+$')
-  if last then return last, '0', '' end
-  local version
-  last, version = string.match(state, '^(%d+)|(%d+)$')
-  if last then return last, version, '' end
-  return string.match(state, '^(%d+)|(%d+)|(%d+%-%d+)$')
+  local last, version, position = string.match(state, '^%d+$'), '0', ''
+  if not last then last, version = string.match(state, '^(%d+)|(%d+)$') end
+  if not last then last, version, position = string.match(state, '^(%d+)|(%d+)|(%d+%-%d+)$') end
+  if not last or #position > ${lastPosition.length} then return nil end
+  if not isAtMost(${mostSeq - 1}, last) or not isAtMost(${mostSeq}, version) then return nil end
+  return last, version, position
+end`;
+
+/** `termIn(owner)`: the term in the text of an owner, and nothing if that is none. */
+const termIn = `
+local function termIn(owner)
+  local term, digest = string.match(owner, '^1|([1-9]%d*)|([0-9a-f]+)$')
+  if term and #digest == 32 and #term <= 16 and tonumber(term) <= ${highestTerm} then return term end
 end`;
 
 /**
@@ -64,6 +80,11 @@ end
 local function isRefused(reply)
   return type(reply) == 'table' and reply.err
 end
+-- Whether its last position is the last that there can be, which no clock has given it.
+local function isFull(log)
+  local entry = pcall('XREVRANGE', log, '+', '-', 'COUNT', 1)
+  return entry[1] and entry[1][1] == '${lastPosition}'
+end
 
 local function append(shard, key, ownSeq, text, idKey)
   if foreignPart[shard] then return foreignPart[shard] end
@@ -99,6 +120,7 @@ local function append(shard, key, ownSeq, text, idKey)
   if isRefused(appended) then
     if not isRefused(numbered) then call('HSET', keys, key, lastText .. moves) end
     call('SET', idKey, '', 'PX', 1)
+    if isFull(KEYS[2 * shard - 1]) then return 'xl' end
     stop(appended)
   end
   isAnyAppended = true
@@ -131,10 +153,11 @@ export const installScript = defineScript(
   'install',
   `
 ${foreign}
+${termIn}
 local answers = {}
 for index, key in ipairs(KEYS) do
   local owner, candidate = pcall('GET', key), ARGV[1 + index]
-  local term = not isForeign(owner) and owner and string.match(owner, '^1|(%d+)|%x+$')
+  local term = not isForeign(owner) and owner and termIn(owner)
   if owner and not term then answers[index] = 'x'
   elseif owner == candidate then answers[index] = '='
   elseif not owner or tonumber(string.match(candidate, '^1|(%d+)')) > tonumber(term) then
@@ -163,6 +186,7 @@ export const stepScript = defineScript(
   'step',
   `
 ${foreign}
+${termIn}
 local leftBytes, readCount = tonumber(ARGV[2]), tonumber(ARGV[3])
 local function acknowledge(log, first, last)
   if first > last then return 0 end
@@ -192,7 +216,7 @@ end
 local function step(log, owner, at, afterPositions)
   if isForeign(owner) then return 'xo' end
   if owner ~= ARGV[at] then
-    local term = owner and string.match(owner, '^1|(%d+)|%x+$')
+    local term = owner and termIn(owner)
     if owner and not term then return 'xo' end
     return '!' .. (term or '')
   end
