@@ -140,7 +140,7 @@ describe.concurrent('an interrupted demo', { timeout }, () => {
       expect(demo.descendants().length).toBeGreaterThanOrEqual(2);
       demo.process.kill('SIGKILL');
       await demo.ended;
-      await expect.poll(() => demo.descendants(), { timeout: 5_000 }).toEqual([]);
+      await expect.poll(() => demo.descendants()).toEqual([]);
     } finally {
       await redis.stop();
     }

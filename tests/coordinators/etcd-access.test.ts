@@ -77,7 +77,7 @@ describe('etcd with users', () => {
     const client = etcdCoordinator(`etcd://${login}${address()}`, { prefix: 'apps/one/' });
     try {
       const startedMs = performance.now();
-      const refusal = await client.read(['name'], { timeoutMs: 10_000 }).catch((error) => error);
+      const refusal = await client.read(['name'], { timeoutMs: 30_000 }).catch((error) => error);
       expect(refusal).toBeInstanceOf(StoreMisconfiguredError);
       expect(refusal.message).toContain(words);
       expect(refusal.message).not.toContain('wrong@');

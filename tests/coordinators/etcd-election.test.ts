@@ -180,14 +180,14 @@ describe.concurrent('tenure and etcdctl elect', () => {
       const entry = { holder, standing: 'waiting', preference: 0, ttlMs: 20_000 } as const;
       await client.enroll(
         names.map((name) => ({ name, ...entry })),
-        { timeoutMs: 10_000 },
+        { timeoutMs: 30_000 },
       );
     }
     const dee = actor('dee');
     const request = { holder: dee.holder, attempt: 'd'.repeat(32), ttlMs: 20_000 };
     const results = await dee.client.acquire(
       names.map((name) => ({ name, ...request })),
-      { timeoutMs: 10_000 },
+      { timeoutMs: 30_000 },
     );
     expect(results.every(({ outcome }) => outcome === 'granted')).toBe(true);
     expect(await queueLength('many%2F7')).toBe(1);

@@ -60,7 +60,7 @@ class EtcdSubject implements ConformanceSubject {
     });
     this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the first look.
-    await client.read(['warm'], { timeoutMs: 5_000 });
+    await client.read(['warm'], { timeoutMs: 30_000 });
     return client;
   }
 

@@ -67,7 +67,7 @@ describe('a fence beside the leases in one database', () => {
     const told: unknown[] = [];
     const lease = { ...token, supersede: (...how: unknown[]) => told.push(how) };
     await refusedAs(lease, 'vanished');
-    expect(told).toEqual([[undefined, 'vanished']]);
+    expect(told).toEqual([[undefined, 'vanished', 'postgres']]);
   });
 
   it('refuses a lease that was released, taken over or revoked', async () => {

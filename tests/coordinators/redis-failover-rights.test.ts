@@ -61,13 +61,13 @@ describe('with the rights that docs/protocol.md lists,', () => {
     await works(connect(set.url, sentinelLogin), 'sentinels');
     for (const { port } of set.sentinels)
       await ask({ ...(set.servers[0] as RedisServer), port }, 'ACL', ...user);
-    const denied = connect(set.url, sentinelLogin).read(['job'], { timeoutMs: 2_000 });
+    const denied = connect(set.url, sentinelLogin).read(['job'], { timeoutMs: 30_000 });
     await expect(denied).rejects.toBeInstanceOf(StoreMisconfiguredError);
     await expect(denied).rejects.toThrow('sentinelUsername');
   });
 
   it('a cluster, and CLUSTER SLOTS', async () => {
-    const denied = connect(cluster.url).read(['job'], { timeoutMs: 2_000 });
+    const denied = connect(cluster.url).read(['job'], { timeoutMs: 30_000 });
     await expect(denied).rejects.toBeInstanceOf(StoreMisconfiguredError);
     await expect(denied).rejects.toThrow('CLUSTER SLOTS');
     await allow(cluster.servers, '+cluster|slots');
@@ -83,7 +83,7 @@ describe('with the rights that docs/protocol.md lists,', () => {
 
   it('or ROLE in the place of INFO', async () => {
     await allow(set.servers, '-info');
-    const denied = connect(set.url).read(['job'], { timeoutMs: 2_000 });
+    const denied = connect(set.url).read(['job'], { timeoutMs: 30_000 });
     await expect(denied).rejects.toBeInstanceOf(StoreMisconfiguredError);
     await expect(denied).rejects.toThrow('INFO or to ROLE');
     await allow(set.servers, '+role');

@@ -115,7 +115,7 @@ describe.each(topologies)('with %s,', (_, start) => {
     await recovered(former);
     // Until the former master has caught up as a replica.
     const again = () => take(careful, 'again', ann).catch(() => 0);
-    await expect.poll(again, { timeout: 10_000 }).toBeGreaterThan(term);
+    await expect.poll(again).toBeGreaterThan(term);
   });
 
   it('a failover by hand: the lease is renewed on the new master, in its term, and nobody else is granted it', {
@@ -160,7 +160,7 @@ describe.each(topologies)('with %s,', (_, start) => {
     const term = await take(client, 'group/job', ann);
     await client.enroll([{ ...waiting, ttlMs: 60_000 }], call);
     // The subscriber comes back by itself, and then wakes without a name.
-    await expect.poll(() => woken.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => woken.length).toBeGreaterThan(1);
     await client.release([{ name: 'group/job', holder: ann, term }], call);
     await expect.poll(() => woken.at(-1)).toBe('group/job');
     await expect.poll(() => called.at(-1)).toBe('group/job');

@@ -49,7 +49,7 @@ describe('a term is higher than every earlier one of its name', () => {
     const term = await take(client, 'job', ann);
     await server.restart({ keepData: true });
     expect(await renew(client, 'job', ann, term)).toBe('renewed');
-    await client.release([{ name: 'job', holder: ann, term }], { timeoutMs: 2_000 });
+    await client.release([{ name: 'job', holder: ann, term }], { timeoutMs: 30_000 });
     expect(await take(client, 'job', bob)).toBeGreaterThan(term);
   });
 
@@ -87,7 +87,7 @@ describe('a term is higher than every earlier one of its name', () => {
     expect(await left(), 'the lease and the last term are gone').toBe(0);
     expect(await renew(client, 'job', ann, term)).toBe('vanished');
     expect(await take(client, 'job', bob)).toBeGreaterThan(term);
-    await expect(connect(server).read(['job'], { timeoutMs: 2_000 })).rejects.toThrow(
+    await expect(connect(server).read(['job'], { timeoutMs: 30_000 })).rejects.toThrow(
       'maxmemory-policy is allkeys-lru',
     );
   });

@@ -132,9 +132,7 @@ describe('a quorum of nodes', () => {
           timeout: 8_000,
         })
         .toMatch(/without the quorum/);
-      await expect
-        .poll(async () => (await fixture.textsOf('seeding'))[4], { timeout: 5_000 })
-        .toBeNull();
+      await expect.poll(async () => (await fixture.textsOf('seeding'))[4]).toBeNull();
       expect((await fixture.textsOf('member'))[4]).toBeNull();
       if (moment === untouched) expect((await fixture.textsOf('lease:job'))[4]).toBe(text);
 

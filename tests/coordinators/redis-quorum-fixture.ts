@@ -66,7 +66,7 @@ export class RedisQuorumFixture {
   /** A client that knows the quorum, and a holder of this id. */
   async actor(id: string, options: RedisQuorumCoordinatorOptions = {}): Promise<QuorumActor> {
     const client = this.client(options);
-    await client.read(['warm'], { timeoutMs: 10_000 });
+    await client.read(['warm'], { timeoutMs: 30_000 });
     return new QuorumActor(client, Holder.create(id, realRuntime));
   }
 

@@ -25,7 +25,7 @@ async function proxied(
   proxies.push(...own);
   const urls = own.map(({ port }) => `redis://127.0.0.1:${port}`);
   const actor = new QuorumActor(fixture.client(options, urls), Holder.create(id, realRuntime));
-  await actor.client.read(['warm'], { timeoutMs: 10_000 });
+  await actor.client.read(['warm'], { timeoutMs: 30_000 });
   return actor;
 }
 
@@ -61,7 +61,7 @@ it('what a majority has said is the answer, though a second look at what nodes d
     };
     up.set({ kind: 'judge', fateOf });
   }
-  expect(await bob.client.read(['job'], { timeoutMs: 2_000 })).toEqual([undefined]);
+  expect(await bob.client.read(['job'], { timeoutMs: 30_000 })).toEqual([undefined]);
   expect(lookCount, 'the second look was sent').toBe(2);
 });
 
@@ -132,7 +132,7 @@ describe('an acquisition of several names', () => {
       );
     }
     const requests = [ann.request('job'), ann.request('other')];
-    const acquiring = ann.client.acquire(requests, { timeoutMs: 5_000 });
+    const acquiring = ann.client.acquire(requests, { timeoutMs: 30_000 });
     acquiring.catch(() => undefined);
     await expect
       .poll(async () => (await fixture.textsOf('lease:job')).filter((text) => text).length)
@@ -223,12 +223,10 @@ describe('a grant that a majority confirmed', () => {
     for (const lane of lanes) lane.heal();
     const result = await acquiring;
     if (result.outcome !== 'granted') expect.fail(result.outcome);
-    await expect
-      .poll(async () => new Set(await fixture.textsOf('lease:job')).size, { timeout: 5_000 })
-      .toBe(1);
+    await expect.poll(async () => new Set(await fixture.textsOf('lease:job')).size).toBe(1);
     expect(await ann.release('job', result.term)).toBe('ended');
     await expect
-      .poll(async () => new Set(await fixture.textsOf('lease:job')), { timeout: 5_000 })
+      .poll(async () => new Set(await fixture.textsOf('lease:job')))
       .toEqual(new Set([null]));
   });
 });

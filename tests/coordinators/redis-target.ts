@@ -120,7 +120,7 @@ class RedisSubject implements ConformanceSubject {
     });
     this.#clients.add(client, ...proxies);
     // Connected before the first disturbance, so that this meets requests and not the login.
-    await client.read(['warm'], { timeoutMs: 5_000 });
+    await client.read(['warm'], { timeoutMs: 30_000 });
     return client;
   }
 

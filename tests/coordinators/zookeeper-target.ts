@@ -103,7 +103,7 @@ class ZooKeeperSubject implements ConformanceSubject {
     );
     this.#clients.add(client, proxy);
     // Connected before the first disturbance, so that this meets requests and not the handshake.
-    await client.read(['warm'], { timeoutMs: 5_000 });
+    await client.read(['warm'], { timeoutMs: 30_000 });
     return client;
   }
 

@@ -127,7 +127,7 @@ describe('of a process that computes, the cause that is named first', { timeout:
       try {
         leader.order('compute');
         // It tells nothing as long as it has no processor; the store knows when its time is over.
-        while ((await operator.read([name], { timeoutMs: 5_000 }))[0] !== undefined)
+        while ((await operator.read([name], { timeoutMs: 30_000 }))[0] !== undefined)
           await after(50);
       } finally {
         await stop();

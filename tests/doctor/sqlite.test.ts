@@ -35,7 +35,7 @@ describe('the doctor on a SQLite file', () => {
     const coordinator = sqliteCoordinator(at);
     const holder = Holder.create('ann', realRuntime);
     const request = { name: 'job', holder, attempt: realRuntime.randomHex(16), ttlMs: 30_000 };
-    await coordinator.acquire([request], { timeoutMs: 5_000 });
+    await coordinator.acquire([request], { timeoutMs: 30_000 });
     await coordinator.close();
   }
 

@@ -77,7 +77,7 @@ describe('the doctor on one ZooKeeper', () => {
   it('tells a user who may not write from the one who made the nodes, and prints no password', async () => {
     const own = server.url.replace('//', `//ann:${password}@`);
     const owner = zookeeperCoordinator(own, { namespace: 'guarded' });
-    await owner.writeDocument('pins', '{}', 0, { timeoutMs: 10_000 });
+    await owner.writeDocument('pins', '{}', 0, { timeoutMs: 30_000 });
     await owner.close();
     const before = await tree(`ann:${password}`);
     const ours = await doctor(own, '--ttl', '30s', '--namespace', 'guarded');

@@ -3,7 +3,7 @@ import { TenureError } from '../../src/errors/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { generator } from './damage.js';
 
-const call = { timeoutMs: 10_000 };
+const call = { timeoutMs: 30_000 };
 const operator = { by: 'ops', reason: 'drill' };
 /** Longer than any run: nothing here ends because its time is over. */
 const ttlMs = 30_000;

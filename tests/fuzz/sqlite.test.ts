@@ -52,7 +52,7 @@ describe('what stands in a SQLite file under a name and was meddled with', () =>
   it.each(standings)('is told by type, and the name is granted to nobody: %s', async (standing) => {
     const path = join(folder, `${standing}.db`);
     const coordinator = sqliteCoordinator(path);
-    await coordinator.read(['warm'], { timeoutMs: 10_000 });
+    await coordinator.read(['warm'], { timeoutMs: 30_000 });
     const stranger = openDatabase(path);
     const changes = some(changesOf(columns), 40, standings.indexOf(standing));
     const places = async (name: string) =>

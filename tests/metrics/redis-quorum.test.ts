@@ -33,7 +33,7 @@ describe('the metrics of leases on five Redis servers', () => {
         isOver = true;
       });
       while (!isOver) {
-        await coordinator.read(['payments'], { timeoutMs: 10_000 }).catch(() => {});
+        await coordinator.read(['payments'], { timeoutMs: 30_000 }).catch(() => {});
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     };

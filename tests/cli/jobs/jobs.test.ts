@@ -82,7 +82,7 @@ describe('tenure jobs list, of a job that nobody runs,', () => {
     await scene.store.coordinator.suspend(
       'schedule',
       { by: 'ana', reason: 'x' },
-      { timeoutMs: 5_000 },
+      { timeoutMs: 30_000 },
     );
     const { stdout } = await scene.jobs('list');
     expect(stdout).toMatch(/^settle .* schedule is suspended: nobody may lead it$/m);
@@ -152,7 +152,7 @@ describe('a task of node-cron', () => {
     expect(unwrapped(stderr)).toContain(
       'JOB is a task of node-cron, which is not run on demand (got "sweep"): run it in a process',
     );
-    const [view] = (await scene.store.look(['sweep'], { timeoutMs: 5_000 })).jobs;
+    const [view] = (await scene.store.look(['sweep'], { timeoutMs: 30_000 })).jobs;
     expect(view?.requests).toEqual([]);
   });
 

@@ -68,7 +68,7 @@ export class JobScene {
 
   /** What a leader would have written who died then. */
   async everyMinuteFrom(consideredToMs: number): Promise<void> {
-    const [view] = (await this.store.look(['settle'], { timeoutMs: 5_000 })).jobs;
+    const [view] = (await this.store.look(['settle'], { timeoutMs: 30_000 })).jobs;
     const record = { ...view?.record, cron: '* * * * *', consideredToMs };
     this.#edit('UPDATE job SET record = ? WHERE job = ?', JSON.stringify(record), 'settle');
   }

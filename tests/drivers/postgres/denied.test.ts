@@ -10,7 +10,7 @@ import {
 import { runSql } from '../../coordinators/postgres-fixture.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
 
-const call = { timeoutMs: 5_000 };
+const call = { timeoutMs: 30_000 };
 const roleOf = (who: string) => `${who}_${process.pid}`;
 const leases = 'docs/protocol.md lists under "Leases on PostgreSQL: The least rights"';
 const effects = 'docs/protocol.md lists under "Keys of effects"';

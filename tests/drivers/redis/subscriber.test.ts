@@ -93,7 +93,7 @@ describe('a Redis subscriber', () => {
     };
     proxy.up.set({ kind: 'overhear', heard });
     // The next one is sent when the one before was answered, or on another socket.
-    await expect.poll(() => heartbeats, { timeout: 10_000 }).toBeGreaterThan(2);
+    await expect.poll(() => heartbeats).toBeGreaterThan(2);
     await admin.publish('b', 'x');
     await admin.publish('c', 'y');
     await expect.poll(() => second.heard).toEqual([undefined, 'y']);
@@ -125,9 +125,9 @@ describe('a Redis subscriber', () => {
     proxy.up.swallow();
     proxy.down.swallow();
     await expect.poll(() => proxy.up.caughtBytes).toBeGreaterThan(0);
-    await expect.poll(() => proxy.connectionCount, { timeout: 2_000 }).toBe(0);
+    await expect.poll(() => proxy.connectionCount).toBe(0);
     proxy.heal();
-    await expect.poll(() => heard.length, { timeout: 5_000 }).toBe(2);
+    await expect.poll(() => heard.length).toBe(2);
   });
 
   it('waits longer and longer for a server that refuses, and says why', async () => {
@@ -135,7 +135,7 @@ describe('a Redis subscriber', () => {
     const warnings: string[] = [];
     subscriber.on('warning', ({ message }) => warnings.push(message));
     const { heard } = listen('a');
-    await expect.poll(() => warnings.length, { timeout: 3_000 }).toBe(3);
+    await expect.poll(() => warnings.length).toBe(3);
     expect(warnings[0]).toContain('NOPERM');
     expect(heard).toEqual([]);
   });

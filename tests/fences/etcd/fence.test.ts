@@ -213,14 +213,14 @@ describe('the etcd fence beside the leases in one cluster', { timeout: 30_000 },
 
   it('refuses a lease that an operator has revoked', async () => {
     const { coordinator, write } = await acquired('revoked');
-    await coordinator.revoke('revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
+    await coordinator.revoke('revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 30_000 });
     await refusedAs(write(), 'revoked', 'revoked');
   });
 
   it('ends the lease that it refuses, at once and for the same reason', async () => {
     const { coordinator, fence, lease } = await acquired('held-revoked');
     const { signal } = lease;
-    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
+    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 30_000 });
     await expect(fence.claim(lease)).rejects.toBeInstanceOf(LeaseEndedError);
     expect([lease.state, lease.endReason]).toEqual(['lost', 'revoked']);
     expect(signal.reason).toMatchObject({ reason: 'revoked' });

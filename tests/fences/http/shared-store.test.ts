@@ -63,7 +63,7 @@ describe('a service of several instances behind the HTTP fence', () => {
     expect((await fencedFetch(stale)(`${one}/1`, post)).status).toBe(200);
     // The store has given the name away, and the first owner does not know: so it is when a process is frozen.
     const { name, holder, term } = stale;
-    await coordinator.release([{ name, holder, term }], { timeoutMs: 5_000 });
+    await coordinator.release([{ name, holder, term }], { timeoutMs: 30_000 });
     const successor = (await second.acquire('ledger')) as Lease;
     expect((await fencedFetch(successor)(`${one}/2`, post)).status).toBe(200);
     expect(stale.state).toBe('held');

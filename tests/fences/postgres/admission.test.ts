@@ -38,8 +38,7 @@ async function waitingQueries(): Promise<readonly string[]> {
   return rows.map(({ query }) => query);
 }
 
-const untilWaiting = async (count: number) =>
-  await expect.poll(waitingQueries, { timeout: 10_000 }).toHaveLength(count);
+const untilWaiting = async (count: number) => await expect.poll(waitingQueries).toHaveLength(count);
 
 /** Where the server can be stopped in the procedure that a transaction begins with. */
 const steps = {
@@ -142,9 +141,7 @@ async function stoppedWire(sentCount: number) {
         "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND wait_event = 'ClientRead'";
       return (await pool.query(text)).rows.map(({ query }) => query);
     };
-    await expect
-      .poll(isStopped, { timeout: 10_000 })
-      .toEqual([expect.stringMatching(/try_advisory/)]);
+    await expect.poll(isStopped).toEqual([expect.stringMatching(/try_advisory/)]);
     return { write, letGo: () => letGo() };
   };
   return { begin, end: () => own.end() };

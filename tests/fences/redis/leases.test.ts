@@ -83,13 +83,13 @@ describe('the Redis fence beside the leases on one server', () => {
   it('refuses a lease that an operator has revoked', async () => {
     const { write } = await acquired('revoked');
     const act = { by: 'ops', reason: 'test' };
-    await coordinator.revoke('revoked', act, { timeoutMs: 5_000 });
+    await coordinator.revoke('revoked', act, { timeoutMs: 30_000 });
     await refusedAs(write(), 'revoked', 'revoked');
   });
 
   it('ends the lease that it refuses, at once and for the same reason', async () => {
     const held = await acquired('held-revoked');
-    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 5_000 });
+    await coordinator.revoke('held-revoked', { by: 'ops', reason: 'test' }, { timeoutMs: 30_000 });
     const gone = await acquired('held-gone');
     await onServer(async (redis) => await redis.del(await redis.keys('*:lease:held-gone')));
     for (const [{ lease }, reason] of [

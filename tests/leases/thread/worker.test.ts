@@ -36,7 +36,7 @@ function stage(kind: 'redis' | 'sqlite') {
   const wakeFile = join(folder, 'wake');
   return {
     /** What the store has under the name. */
-    record: async () => (await coordinator.read(['payments'], { timeoutMs: 5_000 }))[0],
+    record: async () => (await coordinator.read(['payments'], { timeoutMs: 30_000 }))[0],
     wake: () => writeFileSync(wakeFile, ''),
     succeed: async (): Promise<Lease> =>
       defined(await successor.acquire('payments', { waitMs: 30_000 })),

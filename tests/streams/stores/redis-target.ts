@@ -60,7 +60,7 @@ class RedisStreamSubject implements StreamSubject {
     });
     this.#stores.add(store, proxy);
     // Connected before the first disturbance, so that this meets requests and not the login.
-    await store.backlog([0], { timeoutMs: 5_000 });
+    await store.backlog([0], { timeoutMs: 30_000 });
     return store;
   }
 
