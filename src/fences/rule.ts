@@ -1,4 +1,4 @@
-import { type Holder, validateName, validateTerm } from '../coordinators/index.js';
+import { type Holder, isTerm, validateName, validateTerm } from '../coordinators/index.js';
 import { requireObject } from '../errors/checks.js';
 import { OptionError, SequenceReusedError } from '../errors/index.js';
 import { notice } from '../events/index.js';
@@ -20,6 +20,12 @@ export function judge(installed: InstalledTerm | undefined, candidate: Installed
   // Not "equal passes": two holders can be handed one number when a store lost its last write in a failover.
   const isSameHolder = candidate.holderDigest === installed.holderDigest;
   return candidate.term === installed.term && isSameHolder ? 'pass' : 'refuse';
+}
+
+/** A term as a resource shows it: `undefined` if it is none, since whoever else wrote it may have written anything. */
+export function termIn(text: unknown): number | undefined {
+  const term = typeof text === 'string' && /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
+  return isTerm(term) ? term : undefined;
 }
 
 /** A token as a fence stores it. */

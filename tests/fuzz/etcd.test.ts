@@ -8,11 +8,14 @@ import {
   type KeyRange,
 } from '../../src/drivers/etcd/index.js';
 import { RecordCorruptError } from '../../src/errors/index.js';
-import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
+import { type EtcdCoordinator, etcdCoordinator, etcdFence } from '../../src/etcd.js';
+import { FenceKeys } from '../../src/fences/etcd/keys.js';
 import { realRuntime } from '../../src/time/index.js';
 import { call } from '../support/call.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
-import { foreignTexts, wrongJson } from './damage.js';
+import { damaged, foreignTexts, wrongJson } from './damage.js';
+import { abuseFence, installed } from './fence-scene.js';
+import { fewOrAll } from './rounds.js';
 import { abuse, type Place, some, standings } from './scene.js';
 
 let cluster: EtcdCluster;
@@ -47,6 +50,35 @@ function put({ key, lease }: Pick<EtcdKeyValue, 'key' | 'lease'>, value: string)
   const operation = { kind: 'put', key, value, lease } as const;
   return admin.txn([], [operation], 'a text', admin.deadline(10_000));
 }
+
+describe('what stands in etcd at a fence and was meddled with', () => {
+  it('lets nobody pass, and is told with its remedy', async () => {
+    const namespace = `fuzz/${process.pid}`;
+    const fence = etcdFence(cluster.url, { namespace });
+    const keys = new FenceKeys('', namespace);
+    const valid = `1|7|${installed.holder.digest}`;
+    const isOurs = (text: string) => /^1\|[1-9]\d{0,14}\|[0-9a-f]{32}$/.test(text);
+    const stored = damaged(valid, 4).map((text) => Buffer.from(text).toString());
+    const texts = [...new Set(stored)].filter((text) => !isOurs(text));
+    const absurd = ['8640000000000001', '9007199254740993', '9'.repeat(400)];
+    const wrong = await abuseFence({
+      fence,
+      meddlings: [
+        ...fewOrAll(texts, 25, 2),
+        ...absurd.map((term) => valid.replace('|7|', `|${term}|`)),
+      ].map((text) => ({
+        what: JSON.stringify(text),
+        spoils: 'term' as const,
+        spoil: (name: string) => put({ key: keys.term(name), lease: '0' }, text),
+      })),
+      write: (batch, key, value) => batch.put(key, value),
+      read: async (key) => (await look({ key }))[0]?.value,
+      recordOf: (name) => `in etcd under the fence's key of "${name}"`,
+    });
+    await fence.close();
+    expect(wrong).toEqual([]);
+  });
+});
 
 describe('what stands in etcd under a name and was meddled with', () => {
   it.each(standings)(

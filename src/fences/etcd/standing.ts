@@ -1,9 +1,8 @@
 import { leaderOf, viewOf } from '../../coordinators/etcd/index.js';
-import { isTerm } from '../../coordinators/index.js';
 import type { EtcdCompare, EtcdKeyValue } from '../../drivers/etcd/index.js';
-import { RecordCorruptError } from '../../errors/index.js';
+import { corruptTerm } from '../corrupt.js';
 import { endedOf } from '../refusal.js';
-import type { Candidate, InstalledTerm } from '../rule.js';
+import { type Candidate, type InstalledTerm, termIn } from '../rule.js';
 
 export function installedText({ term, holderDigest }: InstalledTerm): string {
   return `1|${term}|${holderDigest}`;
@@ -13,10 +12,10 @@ export function installedText({ term, holderDigest }: InstalledTerm): string {
 export function parseInstalled(name: string, found: EtcdKeyValue): InstalledTerm {
   const [, text, holderDigest = ''] =
     /^1\|([1-9]\d{0,15})\|([0-9a-f]{32})$/.exec(found.value) ?? [];
-  const term = Number(text);
-  if (isTerm(term)) return { term, holderDigest };
-  throw new RecordCorruptError(
-    `what stands under the fence's key of "${name}" in etcd is no term: somebody else wrote it. Look at it with etcdctl get --prefix ":tenure-fence/1/".`,
+  const term = termIn(text);
+  if (term !== undefined) return { term, holderDigest };
+  throw corruptTerm(
+    `what stands in etcd under the fence's key of "${name}" (etcdctl get --prefix ":tenure-fence/1/" shows it)`,
   );
 }
 

@@ -1,8 +1,8 @@
-import { isTerm } from '../../coordinators/index.js';
 import { type Ask, ask, type MysqlPhase, type MysqlQueryable } from '../../drivers/mysql/index.js';
 import { RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
+import { corruptTerm } from '../corrupt.js';
 import { refusalOf } from '../refusal.js';
-import { type Candidate, type InstalledTerm, judge } from '../rule.js';
+import { type Candidate, type InstalledTerm, judge, termIn } from '../rule.js';
 import { assertEngine, assertFit } from './fitness.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements, FitRow, TermRow } from './statements.js';
@@ -121,11 +121,11 @@ export class TermGuard {
     if (row === undefined) throw new RecordCorruptError(`${own.what} failed: no row came back.`);
     assertFit(row, this.#options, own.what);
     if (row.term === null) return undefined;
-    const term = Number(row.term);
+    const term = termIn(row.term);
     const holderDigest = String(row.holderDigest);
-    if (isTerm(term)) return { term, holderDigest };
+    if (term !== undefined) return { term, holderDigest };
     const table = `${this.#options.quotedDatabase}.fences`;
-    throw new RecordCorruptError(`the row of "${name}" in ${table} holds no term.`);
+    throw corruptTerm(`the row of "${name}" in ${table}`);
   }
 
   async #assertTransactional(target: MysqlQueryable, own: Ask): Promise<void> {

@@ -1,14 +1,14 @@
-import { isTerm } from '../../coordinators/index.js';
 import {
   type Ask,
   ask,
   type PostgresPhase,
   type PostgresQueryable,
 } from '../../drivers/postgres/index.js';
-import { OptionError, RecordCorruptError } from '../../errors/index.js';
+import { OptionError } from '../../errors/index.js';
 import type { EndReason } from '../../leases/index.js';
+import { corruptTerm } from '../corrupt.js';
 import { endedOf, refusalOf } from '../refusal.js';
-import { type Candidate, type InstalledTerm, judge } from '../rule.js';
+import { type Candidate, type InstalledTerm, judge, termIn } from '../rule.js';
 import { type Opening, Openings } from './opening.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
@@ -110,10 +110,10 @@ export class TermGuard {
     const { rows } = await ask<StoredTerm>(client, own, this.#statements.read, [name]);
     const [row] = rows;
     if (row === undefined) return undefined;
-    const term = Number(row.term);
-    if (isTerm(term)) return { term, holderDigest: row.holderDigest };
+    const term = termIn(row.term);
+    if (term !== undefined) return { term, holderDigest: row.holderDigest };
     const table = `${this.#options.quotedSchema}.fences`;
-    throw new RecordCorruptError(`the row of "${name}" in ${table} holds no term.`);
+    throw corruptTerm(`the row of "${name}" in ${table}`);
   }
 
   #ask(what: string, timeoutMs: number, phase: PostgresPhase): Ask {

@@ -1,16 +1,11 @@
-import { isTerm } from '../../coordinators/index.js';
 import type { PostgresQueryable } from '../../drivers/postgres/index.js';
 import { sqlStateOf } from '../../drivers/postgres/index.js';
 import { requireKnown, requireObject } from '../../errors/checks.js';
-import {
-  OptionError,
-  RecordCorruptError,
-  StoreMisconfiguredError,
-  StoreRefusedError,
-} from '../../errors/index.js';
+import { OptionError, StoreMisconfiguredError, StoreRefusedError } from '../../errors/index.js';
 import type { FencingToken } from '../contract.js';
+import { corruptTerm } from '../corrupt.js';
 import { refusalOf } from '../refusal.js';
-import { type Candidate, type InstalledTerm, judge, validateToken } from '../rule.js';
+import { type Candidate, type InstalledTerm, judge, termIn, validateToken } from '../rule.js';
 import { askAlone } from './row-guard-statement.js';
 import { quoteColumn, quoteTable } from './row-names.js';
 import { carriesNothing, migrationOf, refusedState, triggerOf } from './row-schema.js';
@@ -171,9 +166,10 @@ WHERE ${passes}`;
     const { rows } = await askAlone<Kept>(client, writing(name), text, [key]);
     const [row] = rows;
     if (row === undefined) return undefined;
-    const term = Number(row.term ?? 0);
-    if (term === 0 || isTerm(term)) return { term, holderDigest: row.holder ?? '' };
-    throw new RecordCorruptError(`the row that is written under "${name}" holds no term.`);
+    if (row.term === null) return { term: 0, holderDigest: '' };
+    const term = termIn(row.term);
+    if (term !== undefined) return { term, holderDigest: row.holder ?? '' };
+    throw corruptTerm(`tenure_term of the row that is written under "${name}" in ${this.#table}`);
   }
 
   #split(values: RowValues) {
@@ -189,7 +185,7 @@ WHERE ${passes}`;
 }
 
 /** The rule of every fence: higher, or equal from the same holder. A row without a term takes any. */
-const passes = `(r.tenure_term IS NULL OR r.tenure_term < $1::bigint
+const passes = `(r.tenure_term IS NULL OR r.tenure_term BETWEEN 1 AND $1::bigint - 1
   OR (r.tenure_term = $1::bigint AND r.tenure_holder = $2::text))`;
 
 /**

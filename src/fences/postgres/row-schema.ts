@@ -30,7 +30,7 @@ BEGIN
   END IF;
   carried := split_part(token, ':', 1)::bigint;
   digest := split_part(token, ':', 2);
-  IF TG_OP <> 'INSERT' AND NOT (OLD.tenure_term IS NULL OR OLD.tenure_term < carried
+  IF TG_OP <> 'INSERT' AND NOT (OLD.tenure_term IS NULL OR OLD.tenure_term BETWEEN 1 AND carried - 1
       OR (OLD.tenure_term = carried AND OLD.tenure_holder IS NOT DISTINCT FROM digest)) THEN
     RAISE EXCEPTION 'tenure: the row has term %, a write with term % is stale', OLD.tenure_term, carried
       USING ERRCODE = '${refusedState}';

@@ -9,16 +9,12 @@ import {
   type Written,
 } from '../../drivers/redis/index.js';
 import { requireInstance } from '../../errors/checks.js';
-import {
-  OptionError,
-  OutcomeUnknownError,
-  RecordCorruptError,
-  StoreRefusedError,
-} from '../../errors/index.js';
+import { OptionError, OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { EndReason } from '../../leases/index.js';
 import { runBatches } from '../batch.js';
 import type { Fence, FencePromises, FencingToken } from '../contract.js';
+import { corruptEffect, corruptTerm } from '../corrupt.js';
 import { endedOf, refusalOf } from '../refusal.js';
 import {
   type Candidate,
@@ -165,7 +161,7 @@ class FenceInRedis implements RedisFence {
     this.#session.throwIfClosed();
     validateName(name);
     const term = await this.#read(termScript, this.#keys.term(name));
-    if (term === 'corrupt') throw corrupt(this.#keys.term(name));
+    if (term === 'corrupt') throw corruptTerm(`what stands under "${this.#keys.term(name)}"`);
     return term === undefined ? undefined : Number(term);
   }
 
@@ -175,7 +171,7 @@ class FenceInRedis implements RedisFence {
 
   async #recordedId(effect: Effect): Promise<string | undefined> {
     const id = await this.#read(effectScript, this.#keys.effect(effect));
-    if (Array.isArray(id)) throw corrupt(this.#keys.effect(effect));
+    if (Array.isArray(id)) throw corruptEffect(`what stands under "${this.#keys.effect(effect)}"`);
     return id === undefined ? undefined : String(id);
   }
 
@@ -244,7 +240,7 @@ class FenceInRedis implements RedisFence {
           `${title} was refused: what stands under "${keys[Number(detail) - 1]}" is not of the type that its first command there needs; nothing was executed.`,
         );
       default:
-        throw corrupt(this.#keys.term(name));
+        throw corruptTerm(`what stands under "${this.#keys.term(name)}"`);
     }
   }
 
@@ -392,10 +388,6 @@ function refused(
     code,
     `${title} was refused: ${failed(batch, place)} failed with ${code}; nothing was executed.`,
   );
-}
-
-function corrupt(key: string): RecordCorruptError {
-  return new RecordCorruptError(`what stands under "${key}" is none of the fence's.`);
 }
 
 /** The server's own word; what follows it may quote an argument. */

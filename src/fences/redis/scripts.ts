@@ -1,3 +1,4 @@
+import { highestTerm } from '../../coordinators/index.js';
 import { records } from '../../coordinators/redis/index.js';
 import { defineScript, defineThinScript, foreign } from '../../drivers/redis/index.js';
 
@@ -16,8 +17,8 @@ local function installedIn(key)
   local text = pcall('GET', key)
   if isForeign(text) then return 'corrupt' end
   if not text then return nil end
-  local term, digest = string.match(text, '^1|([1-9]%d*)|(%x+)$')
-  if not term then return 'corrupt' end
+  local term, digest = string.match(text, '^1|([1-9]%d*)|([0-9a-f]+)$')
+  if not term or #digest ~= 32 or #term > 16 or tonumber(term) > ${highestTerm} then return 'corrupt' end
   return term, digest
 end`;
 

@@ -1,7 +1,7 @@
-import { isTerm, validateName } from '../../coordinators/index.js';
+import { validateName } from '../../coordinators/index.js';
 import { sqlitePath } from '../../drivers/sqlite/index.js';
-import { RecordCorruptError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
+import { corruptTerm } from '../corrupt.js';
 import { refusalOf } from '../refusal.js';
 import {
   type Candidate,
@@ -9,6 +9,7 @@ import {
   type InstalledTerm,
   judge,
   judgeRepetition,
+  termIn,
   validateAge,
   validateEffect,
   validateToken,
@@ -205,7 +206,7 @@ function installed(
 ): InstalledTerm | undefined {
   const row = connection.get(what, statements.read, name);
   if (row === undefined) return undefined;
-  const term = Number(row.term);
-  if (isTerm(term)) return { term, holderDigest: String(row.holderDigest) };
-  throw new RecordCorruptError(`the row of "${name}" in tenure_fences holds no term.`);
+  const term = termIn(row.term);
+  if (term !== undefined) return { term, holderDigest: String(row.holderDigest) };
+  throw corruptTerm(`the row of "${name}" in tenure_fences`);
 }

@@ -17,6 +17,7 @@ import {
   type MysqlQueryable,
   mysqlFence,
 } from '../../../src/fences/mysql/index.js';
+import { abuseFence, type Meddling, wrongDigests, wrongTerms } from '../../fuzz/fence-scene.js';
 import { type MariaDbServer, startMariaDb } from '../../support/servers/index.js';
 import { openPool, prepare, put, readData, runSql } from './subject.js';
 
@@ -649,6 +650,41 @@ describe('a check or a record of the MySQL fence', () => {
     expect(corrupt).toBeInstanceOf(RecordCorruptError);
     expect(await readData(server.url, name)).toBeUndefined();
     expect(await readData(server.url, `${name}/after`)).toBeUndefined();
+  });
+
+  it('lets nobody pass by a row that somebody meddled with, and is told with its remedy', async () => {
+    const database = 'meddled';
+    await prepare(server.url, { database });
+    // As a stranger makes it: nothing is checked, and nothing need be there.
+    await runSql(server.url, `DROP TABLE ${database}.fences`);
+    await runSql(
+      server.url,
+      `CREATE TABLE ${database}.fences (name varbinary(255) PRIMARY KEY, term double, holder_digest text, installed_at datetime(6)) ENGINE = InnoDB`,
+    );
+    const set = (column: string, spoils: Meddling['spoils']) => (value: string) => ({
+      what: `${column} = ${value}`,
+      spoils,
+      spoil: (name: string) =>
+        pool.query(`UPDATE ${database}.fences SET ${column} = ${value} WHERE name = ?`, [name]),
+    });
+    const guarding = mysqlFence(pool, { database });
+    const wrong = await abuseFence<PoolConnection>({
+      fence: guarding,
+      width: 8,
+      meddlings: [
+        ...[...wrongTerms, '7.5', '1e300', '-1e300'].map(set('term', 'term')),
+        ...[...wrongDigests, 'NULL'].map(set('holder_digest', 'holder')),
+      ],
+      write: put,
+      read: async (key) => {
+        const text = 'SELECT value FROM app.data WHERE `key` = ?';
+        const [[row]] = await pool.query<RowDataPacket[]>(text, [key]);
+        return row?.value;
+      },
+      recordOf: (name) => `the row of "${name}" in \`${database}\`.fences`,
+    });
+    await guarding.close();
+    expect(wrong).toEqual([]);
   });
 
   it('that fails in a transaction of the fence is found at its end', async () => {
