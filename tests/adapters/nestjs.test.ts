@@ -9,8 +9,9 @@ import {
   tenureSchedule,
 } from '../../src/adapters/nestjs/index.js';
 import { StoreMisconfiguredError } from '../../src/errors/index.js';
-import { type JobStore, Jobs, type RunContext, type Schedule } from '../../src/schedule/index.js';
+import { Jobs, type RunContext, type Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
+import { altered } from '../support/altered.js';
 
 /** Decorates a method as the compiler does for `@decorator method()`. */
 function decorate(kind: { prototype: object }, method: string, ...decorators: MethodDecorator[]) {
@@ -35,17 +36,6 @@ class Payments {
 }
 decorate(Payments, 'settle', SingletonCron('* * * * * *', { name: 'settle' }));
 decorate(Payments, 'warm', LeaderOnly());
-
-/** A store whose tables are missing. */
-function unusable(store: JobStore): JobStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === 'look') return () => Promise.reject(new StoreMisconfiguredError('no tables'));
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -117,7 +107,14 @@ describe('a NestJS application', () => {
     class Root {}
     const store = memoryJobs(new MemoryJobs());
     Module({
-      imports: [TenureModule.forRoot({ store: unusable(store), id: 'a' })],
+      imports: [
+        TenureModule.forRoot({
+          store: altered(store, {
+            look: () => Promise.reject(new StoreMisconfiguredError('no tables')),
+          }),
+          id: 'a',
+        }),
+      ],
       providers: [Payments],
     })(Root);
     open.push(await NestFactory.createApplicationContext(Root, { logger }));

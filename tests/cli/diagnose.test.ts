@@ -35,10 +35,11 @@ describe('tenure diagnose', () => {
     const desk = createDesk();
     await story(desk);
     await report(desk.session, everything, 'text');
-    expect(desk.terminal.printed.slice(0, 12)).toEqual([
+    expect(desk.terminal.printed.slice(0, 13)).toEqual([
       'payments: 2 terms lost and 1 given back in 20 s, since 2026-01-01T00:00:00Z',
       '  leads now        replica-2',
-      '  without leader   4 s (20 %)',
+      '  without leader   4 s (20 %), at most 2 s at a time',
+      '  writes refused   none that their leaders told of',
       '  evidence         of 2 of 2 terms',
       '',
       ' 1  the event loop was blocked by work of the process',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InterruptedError } from '../../src/cli/exit-status.js';
 import { watch } from '../../src/cli/observe/watch.js';
-import { override } from '../leases/fixture.js';
+import { altered } from '../support/altered.js';
 import { call } from '../support/call.js';
 import { createDesk, type Desk } from './session.js';
 
@@ -72,7 +72,7 @@ describe('tenure watch', () => {
   it('sees an expiry when it happens, on stores where that wakes nobody', async () => {
     const desk = createDesk();
     const term = await desk.actor('replica-1').acquire('payments', { ttlMs: 400 });
-    const coordinator = override(desk.session.coordinator, { watch: () => () => {} });
+    const coordinator = altered(desk.session.coordinator, { watch: () => () => {} });
     const watching = watch({ ...desk.session, coordinator }, 'payments', 'text');
     await desk.runtime.advance(450);
     await stop(desk, watching);
@@ -87,7 +87,7 @@ describe('tenure watch', () => {
     const { session, actor } = desk;
     const term = await actor('replica-1').acquire('payments', { ttlMs: 400 });
     await session.coordinator.suspend('payments', { by: 'ana', reason: 'INC-12' }, call);
-    const coordinator = override(session.coordinator, { watch: () => () => {} });
+    const coordinator = altered(session.coordinator, { watch: () => () => {} });
     const watching = watch({ ...session, coordinator }, 'payments', 'text');
     await desk.runtime.advance(450);
     await stop(desk, watching);

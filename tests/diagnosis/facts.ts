@@ -1,5 +1,5 @@
 import type { HistoryEntry } from '../../src/coordinators/index.js';
-import type { LossEvidence, NoteEvidence } from '../../src/elections/index.js';
+import type { LossEvidence, NoteEvidence, RefusalEvidence } from '../../src/elections/index.js';
 
 export const name = 'payments';
 export const startMs = Date.UTC(2026, 10, 30, 7);
@@ -68,4 +68,25 @@ export function note(
   more: Partial<NoteEvidence> = {},
 ): NoteEvidence {
   return { kind: 'note', name, holderId: 'replica-1', atMs: startMs + atS * 1_000, what, ...more };
+}
+
+/** Of a fence in memory, the last in seconds from the start and the first a second before. */
+export function refusals(
+  number: number,
+  atS: number,
+  count: number,
+  more: Partial<RefusalEvidence> = {},
+): RefusalEvidence {
+  const atMs = startMs + atS * 1_000;
+  return {
+    kind: 'refusals',
+    name,
+    term: number,
+    holderId: 'replica-1',
+    firstAtMs: atMs - 1_000,
+    atMs,
+    resource: 'memory',
+    count,
+    ...more,
+  };
 }

@@ -3,7 +3,7 @@
  * the events of its election.
  */
 import { Elections, Leases } from 'tenure';
-import { redisCoordinator } from 'tenure/redis';
+import { redisCoordinator, redisFence } from 'tenure/redis';
 
 const {
   url,
@@ -34,8 +34,24 @@ leases.events.on('renewal', ({ error, roundTripMs }) =>
   tell(error === undefined ? 'renewed' : 'renewalFailed', { roundTripMs }),
 );
 
-/** @param {import('tenure').Lease} _lease @param {import('tenure').LeadContext} context */
-async function work(_lease, { stopping }) {
+const fence = redisFence(url, { namespace });
+/** @type {import('tenure').Lease | undefined} The last that was led, also when it is over. */
+let led;
+
+/** Asks nobody whether it still leads. */
+async function write() {
+  if (led === undefined) return;
+  await fence
+    .transaction(led, async (batch) => batch.command('INCR', `${namespace}:written`))
+    .then(
+      () => tell('written', { term: led?.term }),
+      (error) => tell('refused', { reason: error.code }),
+    );
+}
+
+/** @param {import('tenure').Lease} lease @param {import('tenure').LeadContext} context */
+async function work(lease, { stopping }) {
+  led = lease;
   await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
 }
 
@@ -54,11 +70,13 @@ process.on(
       while (performance.now() - startedMs < forMs);
     }
     if (order === 'compute') compute();
+    if (order === 'write') await write();
     if (order === 'leave') {
       stop.abort();
       await elections.close();
       await leases.close();
       await coordinator.close();
+      await fence.close();
       process.disconnect();
     }
   },

@@ -11,6 +11,7 @@ import {
 import { type Lease, Leases, type LeasesOptions } from '../../src/leases/index.js';
 import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { overheard } from '../support/altered.js';
 import { Witness } from '../support/witness.js';
 
 export const name = 'payments';
@@ -63,7 +64,9 @@ export class ElectionFixture {
     const link = new FaultLink();
     const runtime = new ProcessRuntime(this.runtime);
     const calls = new Map<string, number>();
-    const coordinator = counting(memoryCoordinator(this.store, { runtime, link }), calls);
+    const coordinator = overheard(memoryCoordinator(this.store, { runtime, link }), (method) =>
+      calls.set(method, (calls.get(method) ?? 0) + 1),
+    );
     const leases = new Leases(coordinator, { id, runtime, ttlMs, ...options.leases });
     const elections = new Elections(leases);
     const election = elections.election(name, options.election ?? {});
@@ -218,17 +221,4 @@ function record(election: Election): string[] {
   tell('termHealed');
   tell('duplicate', ({ id }) => id);
   return log;
-}
-
-function counting(inner: Coordinator, calls: Map<string, number>): Coordinator {
-  return new Proxy(inner, {
-    get(target, property) {
-      const value: unknown = Reflect.get(target, property);
-      if (typeof value !== 'function') return value;
-      return (...input: unknown[]) => {
-        calls.set(String(property), (calls.get(String(property)) ?? 0) + 1);
-        return value.apply(target, input);
-      };
-    },
-  });
 }

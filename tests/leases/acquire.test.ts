@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { Leases } from '../../src/leases/index.js';
-import { createFixture, defined, override } from './fixture.js';
+import { altered } from '../support/altered.js';
+import { createFixture, defined } from './fixture.js';
 
 describe('acquiring', () => {
   it('says that somebody else holds the name by a value, not by an error', async () => {
@@ -40,7 +41,7 @@ describe('acquiring', () => {
   it('takes back what was granted if the store does not say so for one name of a batch', async () => {
     const { store, runtime } = createFixture();
     const inner = memoryCoordinator(store, { runtime });
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       acquire: async (requests, call) => (await inner.acquire(requests, call)).slice(0, 1),
     });
     const leases = new Leases(coordinator, { id: 'a', runtime });
@@ -57,7 +58,7 @@ describe('acquiring', () => {
     const { store, runtime } = createFixture();
     const inner = memoryCoordinator(store, { runtime });
     let freezes = 1;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       acquire: async (requests, call) => {
         const results = await inner.acquire(requests, call);
         if (freezes-- > 0) runtime.freeze(25_000);
@@ -119,7 +120,7 @@ describe('what is asked for in one turn', () => {
     const { store, runtime } = createFixture();
     const inner = memoryCoordinator(store, { runtime });
     const sizes: string[] = [];
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       acquire: (requests, call) => {
         sizes.push(`acquire ${requests.length}`);
         return inner.acquire(requests, call);
@@ -240,7 +241,7 @@ describe('waiting', () => {
     const lease = defined(await process('a').leases.acquire('payments'));
     const inner = memoryCoordinator(store, { runtime });
     let reads = 0;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       read: async (names, call) => (++reads === 1 ? [undefined] : inner.read(names, call)),
     });
     const waiting = new Leases(coordinator, { id: 'b', runtime }).acquire('payments', {

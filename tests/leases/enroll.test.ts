@@ -4,8 +4,9 @@ import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { type EnrollOptions, Leases } from '../../src/leases/index.js';
+import { altered } from '../support/altered.js';
 import { call } from '../support/call.js';
-import { defined, override } from './fixture.js';
+import { defined } from './fixture.js';
 import { QueueFixture } from './queue-fixture.js';
 
 const name = 'payments';
@@ -25,7 +26,7 @@ function recordingProcess(fixture: QueueFixture) {
   const { runtime } = fixture;
   const inner = memoryCoordinator(fixture.store, { runtime, link });
   const batches: (readonly EnrollRequest[])[] = [];
-  const coordinator = override(inner, {
+  const coordinator = altered(inner, {
     enroll: (requests, options) => {
       batches.push(requests);
       return inner.enroll(requests, options);

@@ -1,4 +1,3 @@
-import type { Coordinator } from '../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { Leases, type LeasesOptions } from '../../src/leases/index.js';
@@ -47,14 +46,4 @@ export function createFixture(seed = 1): Fixture {
 export function defined<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('expected a value');
   return value;
-}
-
-/** A coordinator like `inner`, but for the methods a test brings itself. */
-export function override(inner: Coordinator, own: Partial<Coordinator>): Coordinator {
-  return new Proxy(inner, {
-    get: (target, property) => {
-      const value = Reflect.get(property in own ? own : target, property);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }

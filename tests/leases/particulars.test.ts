@@ -4,7 +4,8 @@ import { memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { OptionError, OutcomeUnknownError } from '../../src/errors/index.js';
 import { type AcquireOptions, Leases } from '../../src/leases/index.js';
 import type { LeaseEvent } from '../../src/leases/machine.js';
-import { createFixture, defined, override } from './fixture.js';
+import { altered } from '../support/altered.js';
+import { createFixture, defined } from './fixture.js';
 
 /** A process whose acquire and release requests are kept. */
 function recordingProcess() {
@@ -12,7 +13,7 @@ function recordingProcess() {
   const inner = memoryCoordinator(store, { runtime });
   const acquired: AcquireRequest[] = [];
   const released: ReleaseRequest[] = [];
-  const coordinator = override(inner, {
+  const coordinator = altered(inner, {
     acquire: (requests, call) => {
       acquired.push(...requests);
       return inner.acquire(requests, call);
@@ -96,7 +97,7 @@ describe('a lease with a longest time', () => {
     [20_000, /given up after 20000 ms\).*larger ttlMs/],
   ])('is never returned when it would be over already, after %d ms', async (tookMs, message) => {
     const { store, runtime, inner } = recordingProcess();
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       acquire: async (requests, call) => {
         const results = await inner.acquire(requests, call);
         runtime.freeze(tookMs);
@@ -167,7 +168,7 @@ describe('a release tells the history why the term ended', () => {
     const { store, runtime } = createFixture();
     const inner = memoryCoordinator(store, { runtime });
     const released: ReleaseRequest[] = [];
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       acquire: async (requests, call) => {
         await inner.acquire(requests, call);
         throw new OutcomeUnknownError('its reply was lost');

@@ -3,8 +3,7 @@ import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/in
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { Leases, type LeasesOptions, type WaitOptions } from '../../src/leases/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-
-type Operation = 'acquire' | 'read' | 'enroll' | 'withdraw' | 'watch';
+import { altered, overheard } from '../support/altered.js';
 
 /** One process that waits, how it reaches the store, and what it asks of it. */
 export interface QueueProcess {
@@ -18,8 +17,8 @@ export class QueueFixture {
   readonly runtime: VirtualRuntime;
   readonly store: MemoryStore;
   readonly operator: Coordinator;
-  /** Requests of all processes since {@link resetCounts}, by operation; `watch` counts subscriptions. */
-  readonly counts = new Map<Operation, number>();
+  /** Requests of all processes since {@link resetCounts}, by method; `watch` counts subscriptions. */
+  readonly #counts = new Map<string, number>();
   /** How many listen for calls now. */
   listenerCount = 0;
 
@@ -35,12 +34,12 @@ export class QueueFixture {
     return { leases: new Leases(coordinator, { id, runtime, ...options }), link, coordinator };
   }
 
-  countOf(operation: Operation): number {
-    return this.counts.get(operation) ?? 0;
+  countOf(method: keyof Coordinator): number {
+    return this.#counts.get(method) ?? 0;
   }
 
   resetCounts(): void {
-    this.counts.clear();
+    this.#counts.clear();
   }
 
   async read(name: string): Promise<LeaseRecord | undefined> {
@@ -60,41 +59,17 @@ export class QueueFixture {
   }
 
   #counting(inner: Coordinator): Coordinator {
-    const count = (operation: Operation) => this.counts.set(operation, this.countOf(operation) + 1);
-    const counted: Partial<Coordinator> = {
-      acquire: (requests, call) => {
-        count('acquire');
-        return inner.acquire(requests, call);
-      },
-      read: (names, call) => {
-        count('read');
-        return inner.read(names, call);
-      },
-      enroll: (requests, call) => {
-        count('enroll');
-        return inner.enroll(requests, call);
-      },
-      withdraw: (requests, call) => {
-        count('withdraw');
-        return inner.withdraw(requests, call);
-      },
-      watch: (group, wake) => {
-        count('watch');
-        return inner.watch(group, wake);
-      },
+    const counted = overheard(inner, (method) =>
+      this.#counts.set(method, (this.#counts.get(method) ?? 0) + 1),
+    );
+    return altered(counted, {
       onCalled: (holder, called) => {
-        const unlisten = inner.onCalled(holder, called);
+        const unlisten = counted.onCalled(holder, called);
         this.listenerCount += 1;
         return () => {
           this.listenerCount -= 1;
           unlisten();
         };
-      },
-    };
-    return new Proxy(inner, {
-      get: (target, property) => {
-        const value = Reflect.get(property in counted ? counted : target, property);
-        return typeof value === 'function' ? value.bind(target) : value;
       },
     });
   }

@@ -8,7 +8,8 @@ import {
 } from '../../src/leases/index.js';
 import { sleep } from '../../src/time/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { createFixture, defined, override } from './fixture.js';
+import { altered } from '../support/altered.js';
+import { createFixture, defined } from './fixture.js';
 
 const shardNames = Array.from({ length: 256 }, (_, index) => `chat/shards/${index}`);
 
@@ -52,7 +53,7 @@ describe('the renewal of many leases', () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let calls = 0;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       renew: (requests, call) =>
         ++calls === 1 ? new Promise(() => undefined) : inner.renew(requests, call),
     });
@@ -66,7 +67,7 @@ describe('the renewal of many leases', () => {
   it('of long leases does not hold up that of short ones when it hangs', async () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       renew: (requests, call) =>
         requests.some(({ name }) => name === 'long')
           ? new Promise(() => undefined)
@@ -83,7 +84,7 @@ describe('the renewal of many leases', () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let calls = 0;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       renew: (requests, call) =>
         ++calls === 1 ? inner.renew(requests, call) : new Promise(() => undefined),
     });
@@ -116,7 +117,7 @@ describe('the renewal of many leases', () => {
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let underWay = 0;
     let mostUnderWay = 0;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       renew: async (requests, call) => {
         mostUnderWay = Math.max(mostUnderWay, ++underWay);
         await sleep(runtime, 100);
@@ -136,7 +137,7 @@ describe('the renewal of many leases', () => {
     const runtime = new VirtualRuntime();
     const inner = memoryCoordinator(new MemoryStore({ runtime }), { runtime });
     let calls = 0;
-    const coordinator = override(inner, {
+    const coordinator = altered(inner, {
       renew: async (requests, call) => {
         calls += 1;
         const results = await inner.renew(requests, call);

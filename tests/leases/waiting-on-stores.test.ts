@@ -5,9 +5,10 @@ import { type Lease, Leases } from '../../src/leases/index.js';
 import { redisCoordinator } from '../../src/redis.js';
 import { sqliteCoordinator } from '../../src/sqlite.js';
 import { folderPerTest } from '../drivers/sqlite/folder.js';
+import { altered } from '../support/altered.js';
 import { call } from '../support/call.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
-import { defined, override } from './fixture.js';
+import { defined } from './fixture.js';
 
 /* Real stores in real time: what virtual time shows of the memory store, as far as a queue in another process has it. */
 
@@ -50,7 +51,7 @@ describe.each(['redis', 'sqlite'])('waiting at %s', (store) => {
   }
 
   function start(coordinator: Coordinator, id: string): Leases {
-    const counting = override(coordinator, {
+    const counting = altered(coordinator, {
       acquire: (requests, options) => {
         acquireCount += 1;
         return coordinator.acquire(requests, options);

@@ -103,6 +103,22 @@ describe('whoever waits', () => {
     expect(queued).toEqual(['b']);
   });
 
+  it('is told once that the store has answered, however late that is, and not if it had the name at once', async () => {
+    const { runtime, processes } = fixtureOf('a', 'b');
+    const [a, b] = processes as [QueueProcess, QueueProcess];
+    const answered: string[] = [];
+    const first = startWaiting(a, { onAnswered: () => answered.push('a') });
+    await runtime.advance(10);
+    b.link.cut();
+    startWaiting(b, { onAnswered: () => answered.push('b') });
+    await runtime.advance(3 * ttlMs);
+    expect(answered).toEqual([]);
+    b.link.heal();
+    await runtime.advance(3 * ttlMs);
+    expect(first.lease?.state).toBe('held');
+    expect(answered).toEqual(['b']);
+  });
+
   it('shows others the metadata that its lease would have', async () => {
     const { fixture, runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
@@ -119,6 +135,7 @@ describe('whoever waits', () => {
     ['preference', 1.5],
     ['preference', '5'],
     ['onQueued', 'me'],
+    ['onAnswered', true],
     ['onRetry', 3],
   ])('is refused for %s of %j, whether it would have to wait or not', async (option, value) => {
     const { processes } = fixtureOf('a');

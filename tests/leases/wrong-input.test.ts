@@ -3,8 +3,9 @@ import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/in
 import { redisCoordinator } from '../../src/coordinators/redis/index.js';
 import { OptionError } from '../../src/errors/index.js';
 import { Leases } from '../../src/leases/index.js';
+import { altered } from '../support/altered.js';
 import { failure, untyped } from '../support/untyped.js';
-import { createFixture, defined, override } from './fixture.js';
+import { createFixture, defined } from './fixture.js';
 
 const url = 'redis://127.0.0.1:1';
 
@@ -16,12 +17,13 @@ const methods = [
 
 const acquireOptions = [
   ...['ttlMs', 'renewEveryMs', 'giveUpAfterMs', 'attemptTimeoutMs', 'waitMs', 'preference'],
-  ...['above', 'metadata', 'graceAfterLossMs', 'maxHoldMs', 'keepHistory', 'onQueued', 'onRetry'],
+  ...['above', 'metadata', 'graceAfterLossMs', 'maxHoldMs', 'keepHistory'],
+  ...['onQueued', 'onAnswered', 'onRetry'],
 ];
 
 describe('a wrong collaborator or null', () => {
   it.each(methods)('is refused at construction: a coordinator without %s', async (missing) => {
-    const half = override(memoryCoordinator(), { [missing]: undefined });
+    const half = altered(memoryCoordinator(), { [missing]: undefined });
     expect(await failure(() => new Leases(half))).toMatchObject({
       option: expect.stringMatching(/^coordinator/),
     });

@@ -4,8 +4,9 @@ import {
   StoreMisconfiguredError,
   UnreachableError,
 } from '../../src/errors/index.js';
-import { type JobStore, RunTimeoutError, Schedule } from '../../src/schedule/index.js';
+import { RunTimeoutError, Schedule } from '../../src/schedule/index.js';
 import { sleep } from '../../src/time/index.js';
+import { altered } from '../support/altered.js';
 import {
   act,
   clock,
@@ -107,7 +108,7 @@ describe('a run whose begin got no answer', () => {
 it('a leader of many jobs claims them a few at a time', async () => {
   const a = fixture.replica('a');
   const counts: number[] = [];
-  const store = wrapped(a.store, {
+  const store = altered(a.store, {
     claim: async (token, definitions, adoptFrom, call) => {
       counts.push(definitions.length);
       return await a.store.claim(token, definitions, adoptFrom, call);
@@ -143,7 +144,7 @@ describe('a leader that cannot claim its jobs, though its lease is renewed', () 
   it('has a third of the ttl for each claim, which is for many jobs', async () => {
     const a = fixture.replica('a');
     const limits: number[] = [];
-    const store = wrapped(a.store, {
+    const store = altered(a.store, {
       claim: async (token, definitions, adoptFrom, call) => {
         limits.push(call.timeoutMs);
         return await a.store.claim(token, definitions, adoptFrom, call);
@@ -178,7 +179,7 @@ describe('a leader that is closed while the store gives no answer to its writes'
   it('closes at once if its run was certainly not begun; the next one begins it, and that is no interruption', async () => {
     const a = fixture.replica('a');
     let isAway = true;
-    const store = wrapped(a.store, {
+    const store = altered(a.store, {
       write: async (token, change, call) => {
         if (isAway) throw new UnreachableError('no connection was free in time');
         return await a.store.write(token, change, call);
@@ -239,7 +240,7 @@ describe('what befalls one job alone', () => {
     const log: string[] = [];
     const error = new RecordCorruptError('a run cannot be read');
     const broken = { isBroken: false };
-    const store = wrapped(a.store, {
+    const store = altered(a.store, {
       claim: async (token, definitions, adoptFrom, call) => {
         const read = definitions.filter(({ job }) => !broken.isBroken || job !== 'other');
         const results = await a.store.claim(token, read, adoptFrom, call);
@@ -358,7 +359,7 @@ describe('what ends a leader', () => {
   it('is told, and asks its works to stop; one that does not keeps the jobs from others for a ttl at most', async () => {
     const { work, letGo } = stuck();
     const a = fixture.replica('a');
-    const store = wrapped(a.store, {
+    const store = altered(a.store, {
       write: async (token, change, call) => {
         if (change.job === 'other' && fixture.runtime.now().wallMs >= startMs + 2 * minuteMs)
           throw new StoreMisconfiguredError('there are no tables');
@@ -585,12 +586,3 @@ it('all times of a run are whole milliseconds', async () => {
     for (const atMs of [run.tickMs, run.beganAtMs, run.endedAtMs ?? 0])
       expect(Number.isInteger(atMs), `${run.id} ${atMs}`).toBe(true);
 });
-
-function wrapped(store: JobStore, changed: Partial<JobStore>): JobStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const own = Reflect.get(changed, name) ?? Reflect.get(target, name);
-      return typeof own === 'function' ? own.bind(target) : own;
-    },
-  });
-}

@@ -11,6 +11,7 @@ import {
 } from '../../src/shards/index.js';
 import { ProcessRuntime } from '../../src/testing.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
+import { overheard } from '../support/altered.js';
 import { RecordingWork } from './recording-work.js';
 
 export const group = 'fleet';
@@ -57,7 +58,9 @@ export class FleetFixture {
     const link = new FaultLink();
     const runtime = new ProcessRuntime(this.runtime);
     const calls = new Map<string, number>();
-    const coordinator = counting(memoryCoordinator(this.store, { runtime, link }), calls);
+    const coordinator = overheard(memoryCoordinator(this.store, { runtime, link }), (method) =>
+      calls.set(method, (calls.get(method) ?? 0) + 1),
+    );
     const leases = new Leases(coordinator, { id, runtime, ...options.leases });
     const work = options.work ?? new RecordingWork();
     const worker = new ShardWorker({ leases, group, work, ...options.worker });
@@ -144,19 +147,6 @@ export class FleetFixture {
 
 export function numbersOf(shards: readonly OwnedShard[]): number[] {
   return shards.map(({ shard }) => shard);
-}
-
-function counting(inner: Coordinator, calls: Map<string, number>): Coordinator {
-  return new Proxy(inner, {
-    get(target, property) {
-      const value: unknown = Reflect.get(target, property);
-      if (typeof value !== 'function') return value;
-      return (...input: unknown[]) => {
-        calls.set(String(property), (calls.get(String(property)) ?? 0) + 1);
-        return value.apply(target, input);
-      };
-    },
-  });
 }
 
 function recordEvents(worker: ShardWorker): FleetProcess['events'] {

@@ -10,9 +10,9 @@ import {
   UnreachableError,
 } from '../../src/errors/index.js';
 import { Pins, shardOf } from '../../src/shards/index.js';
-import type { PublishRequest } from '../../src/streams/contract.js';
 import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
 import { Topic, type TopicEvents, type TopicOptions } from '../../src/streams/topic.js';
+import { altered } from '../support/altered.js';
 import { World } from './worker/fixture.js';
 import type { TestProcess } from './worker/process.js';
 
@@ -30,14 +30,10 @@ function setUp(options: Partial<TopicOptions> = {}): Setup {
   const world = new World();
   const process = world.process('publisher');
   const batches: string[][] = [];
-  const store = new Proxy(process.store, {
-    get: (target, property) => {
-      const value = Reflect.get(target, property);
-      if (property !== 'publish') return typeof value === 'function' ? value.bind(target) : value;
-      return (requests: PublishRequest[], call: { timeoutMs: number }) => {
-        batches.push(requests.map(({ id }) => id));
-        return target.publish(requests, call);
-      };
+  const store = altered(process.store, {
+    publish: (requests, call) => {
+      batches.push(requests.map(({ id }) => id));
+      return process.store.publish(requests, call);
     },
   });
   const topic = new Topic(store, { runtime: world.runtime, ...options });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { handoffAct } from '../../../src/cli/operate/handoff.js';
 import { revokeAct } from '../../../src/cli/operate/revoke.js';
-import { override } from '../../leases/fixture.js';
+import { altered } from '../../support/altered.js';
 import { createDesk } from '../session.js';
 import { act, begin, call, finish, standing, toSecond } from './order.js';
 
@@ -33,7 +33,7 @@ describe('tenure revoke', () => {
       const [first, third] = [desk.actor('replica-1'), desk.actor('replica-3')];
       const term = await first.acquire('payments');
       let next = 0;
-      const coordinator = override(desk.session.coordinator, {
+      const coordinator = altered(desk.session.coordinator, {
         async revoke(...request) {
           await first.release('payments', term);
           next = await third.acquire('payments');
@@ -178,7 +178,7 @@ describe('tenure handoff', () => {
     const term = await first.acquire('payments');
     await second.takeWhenCalled('payments');
     let isBetween = false;
-    const coordinator = override(desk.session.coordinator, {
+    const coordinator = altered(desk.session.coordinator, {
       async read(names, options) {
         const records = await desk.session.coordinator.read(names, options);
         const isSeen = isBetween;

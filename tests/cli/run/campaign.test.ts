@@ -12,7 +12,7 @@ import { UnreachableError } from '../../../src/errors/index.js';
 import { Leases } from '../../../src/leases/index.js';
 import { sleep } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
-import { override } from '../../leases/fixture.js';
+import { altered } from '../../support/altered.js';
 import { RecordingTerminal } from '../session.js';
 
 function setUp(change: (coordinator: Coordinator, raise: (signal: string) => void) => Coordinator) {
@@ -55,7 +55,7 @@ describe('a campaign of tenure run', () => {
   it('does not even begin if a signal came before', async () => {
     let requestCount = 0;
     const { context, raise } = setUp((coordinator) =>
-      override(coordinator, {
+      altered(coordinator, {
         read: (names, call) => {
           requestCount += 1;
           return coordinator.read(names, call);
@@ -69,7 +69,7 @@ describe('a campaign of tenure run', () => {
 
   it('keeps a signal that comes while it leaves the queue for who works with the lease', async () => {
     const { context, runtime, signals } = setUp((coordinator, raise) =>
-      override(coordinator, {
+      altered(coordinator, {
         withdraw: (requests, call) => {
           raise('SIGTERM');
           return coordinator.withdraw(requests, call);
@@ -86,7 +86,7 @@ describe('a campaign of tenure run', () => {
   it('that may wait for so long gives up then, if the store cannot be reached', async () => {
     let requestCount = 0;
     const { context, runtime } = setUp((coordinator) =>
-      override(coordinator, {
+      altered(coordinator, {
         read: async (_names, { timeoutMs }) => {
           requestCount += 1;
           await sleep(runtime, timeoutMs);
@@ -104,7 +104,7 @@ describe('a campaign of tenure run', () => {
   it('tries again until then, if the store says at once that it cannot be reached', async () => {
     const { context, runtime, coordinator } = setUp((inner) => {
       let failures = 3;
-      return override(inner, {
+      return altered(inner, {
         read: async (names, call) => {
           if (failures === 0) return inner.read(names, call);
           failures -= 1;

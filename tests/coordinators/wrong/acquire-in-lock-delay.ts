@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** What has expired is gone: true of a lease, not of the pause that its work needs to stop in. */
 export const acquireInLockDelay: WrongCoordinator = {
   mistake: 'grants a name during its lock-delay',
   rejectedBy: 'lock-delays/after-expiry',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: (requests, call) => {
         store.expire();
         for (const { name } of requests) {

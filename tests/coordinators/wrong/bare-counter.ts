@@ -1,5 +1,6 @@
 import { MemoryStore } from '../../../src/memory.js';
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 class CountingStore extends MemoryStore {
   count = 0;
@@ -16,7 +17,7 @@ export const bareCounter: WrongCoordinator = {
   rejectedBy: 'restarts/without-data',
   createStore: (runtime) => new CountingStore({ runtime }),
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: async (requests, call) => {
         const results = await honest.acquire(requests, call);
         return results.map((result, index) => {

@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** "Set if exists" instead of "set if mine". */
 export const blindRenew: WrongCoordinator = {
   mistake: 'renews whatever lease stands under the name',
   rejectedBy: 'renewals/stale',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       renew: (requests, call) =>
         honest.renew(
           requests.map((request) => {

@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** An "upsert": convenient until the record is gone because somebody else is about to get it. */
 export const creatingRenew: WrongCoordinator = {
   mistake: 'creates a lease anew when its renewal finds nothing',
   rejectedBy: 'renewals/never-create',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       renew: async (requests, call) => {
         const results = await honest.renew(requests, call);
         return results.map((result, index) => {

@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** The lease is written anew at each renewal, from a request that knows nothing of a lock-delay. */
 export const delayForgotten: WrongCoordinator = {
   mistake: 'forgets the lock-delay of a lease when it is renewed',
   rejectedBy: 'lock-delays/stay-with-the-lease',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       renew: async (requests, call) => {
         const results = await honest.renew(requests, call);
         for (const { name } of requests) {

@@ -1,4 +1,5 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 let lastNumber = 0;
 
@@ -7,7 +8,7 @@ export const earlyNumber: WrongCoordinator = {
   mistake: 'takes the term from a counter before it claims the name',
   rejectedBy: 'terms/delayed-claim',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: async (requests, call) => {
         const numbers = requests.map(() => ++lastNumber);
         const results = await honest.acquire(requests, call);

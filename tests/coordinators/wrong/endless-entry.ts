@@ -1,4 +1,5 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -7,7 +8,7 @@ export const endlessEntry: WrongCoordinator = {
   mistake: 'keeps the entries of candidates that refresh them no more',
   rejectedBy: 'calls/dead-waiters',
   wrap: (honest) =>
-    replacing(honest, {
+    altered(honest, {
       enroll: (requests, call) =>
         honest.enroll(
           requests.map((request) => ({ ...request, ttlMs: dayMs })),

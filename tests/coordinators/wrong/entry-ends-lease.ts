@@ -1,5 +1,6 @@
 import { elapsedMs, sleep } from '../../../src/time/index.js';
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** What was known to be over when the request was sent is taken away when it is executed, whatever stands there by then. */
 export const entryEndsLease: WrongCoordinator = {
@@ -9,7 +10,7 @@ export const entryEndsLease: WrongCoordinator = {
   wrap: (honest, store) => {
     const { runtime } = store;
     const ends = new Map<string, () => boolean>();
-    return replacing(honest, {
+    return altered(honest, {
       acquire: (requests, call) => {
         const from = runtime.now();
         for (const { name, ttlMs } of requests)

@@ -1,6 +1,7 @@
 import { OutcomeUnknownError } from '../../../src/errors/index.js';
 import { sleep } from '../../../src/time/index.js';
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -9,7 +10,7 @@ export const lateExecution: WrongCoordinator = {
   mistake: 'executes a request long after its caller gave it up',
   rejectedBy: 'lateness/acquire',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: (requests, call) => {
         const answer = honest.acquire(requests, { timeoutMs: dayMs });
         const patience = sleep(store.runtime, call.timeoutMs).then(() => {

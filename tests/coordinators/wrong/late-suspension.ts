@@ -1,6 +1,7 @@
 import { OutcomeUnknownError } from '../../../src/errors/index.js';
 import { sleep } from '../../../src/time/index.js';
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -9,7 +10,7 @@ export const lateSuspension: WrongCoordinator = {
   mistake: 'executes a suspension long after its operator gave it up',
   rejectedBy: 'lateness/suspend',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       suspend: (name, act, call) => {
         const answer = honest.suspend(name, act, { timeoutMs: dayMs });
         const patience = sleep(store.runtime, call.timeoutMs).then(() => {

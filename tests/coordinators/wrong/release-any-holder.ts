@@ -1,10 +1,11 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 export const releaseAnyHolder: WrongCoordinator = {
   mistake: 'releases a lease in the right term for whoever asks',
   rejectedBy: 'releases/other-holder',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       release: (requests, call) =>
         honest.release(
           requests.map((request) => {

@@ -1,10 +1,11 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 export const releaseAnyTerm: WrongCoordinator = {
   mistake: 'releases a lease of the same holder in whatever term',
   rejectedBy: 'releases/other-term',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       release: (requests, call) =>
         honest.release(
           requests.map((request) => {

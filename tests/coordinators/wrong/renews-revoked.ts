@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** The holder is asked to go and never hears of it. */
 export const renewsRevoked: WrongCoordinator = {
   mistake: 'renews a lease that an operator has revoked',
   rejectedBy: 'revocations/not-renewed',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       renew: (requests, call) => {
         for (const { name } of requests) {
           const record = store.records.get(name);

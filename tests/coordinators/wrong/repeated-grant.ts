@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** The holder is recognised, but the repeated attempt is granted afresh: two terms for one attempt. */
 export const repeatedGrant: WrongCoordinator = {
   mistake: 'grants a repeated attempt anew, with another term',
   rejectedBy: 'grants/attempt-again',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: (requests, call) => {
         for (const { name, holder, attempt } of requests) {
           const record = store.records.get(name);

@@ -1,5 +1,6 @@
 import type { StoredLease } from '../../../src/coordinators/rules/record.js';
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** The record is still there, so it looks as if the lease were: but its holder has stopped believing in it. */
 export const revivalInGrace: WrongCoordinator = {
@@ -7,7 +8,7 @@ export const revivalInGrace: WrongCoordinator = {
   rejectedBy: 'lock-delays/no-revival',
   wrap: (honest, store) => {
     const leases = new Map<string, StoredLease>();
-    return replacing(honest, {
+    return altered(honest, {
       acquire: async (requests, call) => {
         const results = await honest.acquire(requests, call);
         for (const { name } of requests) {

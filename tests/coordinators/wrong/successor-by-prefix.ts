@@ -1,10 +1,11 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 export const successorByPrefix: WrongCoordinator = {
   mistake: 'takes any id that begins like the successor for the successor',
   rejectedBy: 'handoffs/successor-compared-whole',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       acquire: (requests, call) => {
         for (const { name, holder } of requests) {
           const record = store.records.get(name);

@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** A key with a time to live: convenient for everything but the one thing that must stay. */
 export const suspensionWithTtl: WrongCoordinator = {
   mistake: 'lets a suspension end by itself',
   rejectedBy: 'suspensions/no-end',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       suspend: (name, act, call) => {
         const timer = { keepsProcessAlive: false };
         store.runtime.setTimer(60_000, () => store.suspensions.delete(name), timer);

@@ -1,11 +1,12 @@
-import { replacing, type WrongCoordinator } from './wrong.js';
+import { altered } from '../../support/altered.js';
+import type { WrongCoordinator } from './wrong.js';
 
 /** All that stands under the name for this holder is taken away. */
 export const withdrawalEndsLease: WrongCoordinator = {
   mistake: 'ends the lease of who takes back its entry',
   rejectedBy: 'candidates/withdraw-beside-acquire',
   wrap: (honest, store) =>
-    replacing(honest, {
+    altered(honest, {
       withdraw: async (requests, call) => {
         await honest.withdraw(requests, call);
         for (const { name, holder } of requests) {

@@ -1,4 +1,3 @@
-import type { Coordinator } from '../../../src/coordinators/index.js';
 import type { MemoryVariant } from '../memory-target.js';
 
 /** A coordinator with one mistake, and the case that must notice. */
@@ -7,16 +6,4 @@ export interface WrongCoordinator extends MemoryVariant {
   readonly mistake: string;
   /** The id of the conformance case that must reject it. */
   readonly rejectedBy: string;
-}
-
-/** `honest` with some methods replaced; the others, which live on its prototype, are passed on. */
-export function replacing(honest: Coordinator, methods: Partial<Coordinator>): Coordinator {
-  return new Proxy(honest, {
-    get(target, key) {
-      const own: unknown = Reflect.get(methods, key);
-      if (own !== undefined) return own;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }

@@ -6,11 +6,11 @@ import { Leases, type LeasesOptions, resolveTiming } from '../../../src/leases/i
 import { checkTiming, resolveRenewal } from '../../../src/leases/thread/options.js';
 import { realRuntime } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
-import { override } from '../fixture.js';
+import { altered } from '../../support/altered.js';
 
 const recipe = { module: 'file:///store.js', factory: 'store', args: [] };
 const withRecipe = (own: unknown = recipe): Coordinator =>
-  override(memoryCoordinator(), { recipe: own as CoordinatorRecipe });
+  altered(memoryCoordinator(), { recipe: own as CoordinatorRecipe });
 const resolve = (options: LeasesOptions, ttlMs = 3_000) =>
   resolveRenewal(options, resolveTiming({ ttlMs }), withRecipe(), realRuntime);
 

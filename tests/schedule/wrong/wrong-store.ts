@@ -9,12 +9,3 @@ export interface WrongStore {
   /** What it does instead of the honest one, whose state is at hand. */
   readonly wrong: (honest: JobStore, state: MemoryJobs) => Partial<JobStore>;
 }
-
-export function altered(honest: JobStore, changed: Partial<JobStore>): JobStore {
-  return new Proxy(honest, {
-    get(target, name) {
-      const value = Reflect.get(changed, name) ?? Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}

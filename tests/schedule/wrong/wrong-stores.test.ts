@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { runConformanceCase } from '../../../src/conformance/index.js';
 import { type JobStoreCase, jobStoreCases } from '../../../src/schedule/conformance/index.js';
 import { MemoryJobs, memoryJobs } from '../../../src/schedule/memory/index.js';
+import { altered } from '../../support/altered.js';
 import { sqliteSubject } from '../sqlite-target.js';
 import { wrongClaims } from './wrong-claims.js';
 import { wrongOperators } from './wrong-operators.js';
 import { wrongRemovals } from './wrong-removals.js';
-import { altered, type WrongStore } from './wrong-store.js';
+import type { WrongStore } from './wrong-store.js';
 import { wrongWrites } from './wrong-writes.js';
 
 const inFile = (wrong: WrongStore['wrong']) => ({

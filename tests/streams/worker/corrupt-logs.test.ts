@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamStore } from '../../../src/streams/contract.js';
 import type { DeliveredMessage } from '../../../src/streams/worker/message.js';
+import { altered } from '../../support/altered.js';
 import { World } from './fixture.js';
 
 const corrupt = { outcome: 'corrupt', detail: 'a list stands there' } as const;
@@ -32,12 +33,7 @@ function setUp() {
     'a',
     ({ id, shard }: DeliveredMessage) => handled.push(`${shard} ${id}`),
     {
-      store: new Proxy(store, {
-        get: (target, property) => {
-          const value = Reflect.get(answers, property) ?? Reflect.get(target, property);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      }),
+      store: altered(store, answers),
     },
   );
   const append = (shard: number, id: string) => {

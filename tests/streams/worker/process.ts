@@ -5,6 +5,7 @@ import type { StreamStore } from '../../../src/streams/contract.js';
 import { type MemoryStreams, memoryStreams } from '../../../src/streams/memory/index.js';
 import { ProcessRuntime } from '../../../src/testing.js';
 import type { VirtualRuntime } from '../../../src/time/virtual.js';
+import { overheard } from '../../support/altered.js';
 
 /** How often each operation of a stream store was called. */
 export type CallCounts = Map<string, number>;
@@ -59,17 +60,9 @@ export class TestProcess {
   }
 
   #counted(store: StreamStore): StreamStore {
-    return new Proxy(store, {
-      get: (target, property) => {
-        const value = Reflect.get(target, property);
-        if (typeof value !== 'function') return value;
-        return (...parameters: unknown[]) => {
-          const name = String(property);
-          this.calls.set(name, (this.calls.get(name) ?? 0) + 1);
-          this.trace.push(name);
-          return value.apply(target, parameters);
-        };
-      },
+    return overheard(store, (method) => {
+      this.calls.set(method, (this.calls.get(method) ?? 0) + 1);
+      this.trace.push(method);
     });
   }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Holder } from '../../../src/coordinators/index.js';
 import { OutcomeUnknownError } from '../../../src/errors/index.js';
-import type { StreamStore } from '../../../src/streams/contract.js';
 import type { DeliveredMessage } from '../../../src/streams/worker/message.js';
 import { sleep } from '../../../src/time/index.js';
+import { altered } from '../../support/altered.js';
 import { type TestWorker, World } from './fixture.js';
 import { defined } from './process.js';
 
@@ -14,19 +14,6 @@ function append(world: World, shard: number, count: number, from = 0): void {
     const request = { shard, key: 'k', id: String(from + index), payload: '{}' };
     world.streams.log(shard).append(request, world.streams.time);
   }
-}
-
-type Step = StreamStore['step'];
-
-/** The store with another `step`. */
-function withStep(store: StreamStore, step: Step): StreamStore {
-  return new Proxy(store, {
-    get: (target, property) => {
-      const value = Reflect.get(target, property);
-      if (property === 'step') return step;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 const steps = (worker: TestWorker) => worker.process.calls.get('step') ?? 0;
@@ -63,16 +50,13 @@ describe('requests to the log', () => {
     const world = new World();
     let underWay = 0;
     let mostUnderWay = 0;
+    const { store } = world.process('a-store');
     const worker = world.worker('a', async () => sleep(world.runtime, world.runtime.random() * 5), {
-      store: new Proxy(world.process('a-store').store, {
-        get: (target, property) => {
-          const value = Reflect.get(target, property);
-          if (property !== 'step') return typeof value === 'function' ? value.bind(target) : value;
-          return async (...parameters: Parameters<typeof target.step>) => {
-            mostUnderWay = Math.max(mostUnderWay, ++underWay);
-            await sleep(world.runtime, 3);
-            return target.step(...parameters).finally(() => underWay--);
-          };
+      store: altered(store, {
+        step: async (requests, call) => {
+          mostUnderWay = Math.max(mostUnderWay, ++underWay);
+          await sleep(world.runtime, 3);
+          return store.step(requests, call).finally(() => underWay--);
         },
       }),
     });
@@ -103,17 +87,14 @@ describe('requests to the log', () => {
   it('find everything although answers are cut short', async () => {
     const world = new World();
     const seen: string[] = [];
+    const { store } = world.process('a-store');
     const worker = world.worker('a', ({ id }: DeliveredMessage) => seen.push(id), {
-      store: new Proxy(world.process('a-store').store, {
-        get: (target, property) => {
-          const value = Reflect.get(target, property);
-          if (property !== 'step') return typeof value === 'function' ? value.bind(target) : value;
-          return (requests: Parameters<typeof target.step>[0], call: { timeoutMs: number }) =>
-            target.step(
-              requests.map((request) => ({ ...request, limit: Math.min(1, request.limit) })),
-              call,
-            );
-        },
+      store: altered(store, {
+        step: (requests, call) =>
+          store.step(
+            requests.map((request) => ({ ...request, limit: Math.min(1, request.limit) })),
+            call,
+          ),
       }),
     });
     append(world, 1, 40);
@@ -131,11 +112,13 @@ describe('answers that are too large for the time they have', () => {
     const asked: number[] = [];
     let handledCount = 0;
     const worker = world.worker('a', () => handledCount++, {
-      store: withStep(store, async (requests, call) => {
-        const readCount = requests.reduce((sum, { limit }) => sum + limit, 0);
-        asked.push(readCount);
-        if (readCount > 5) throw new OutcomeUnknownError('no answer in time');
-        return store.step(requests, call);
+      store: altered(store, {
+        step: async (requests, call) => {
+          const readCount = requests.reduce((sum, { limit }) => sum + limit, 0);
+          asked.push(readCount);
+          if (readCount > 5) throw new OutcomeUnknownError('no answer in time');
+          return store.step(requests, call);
+        },
       }),
     });
     for (const shard of all(16)) append(world, shard, 20);
@@ -221,15 +204,16 @@ describe('a log that lost its last messages and whose clock was set back', () =>
     const { store } = world.process('a-store');
     let isSetBack = false;
     const worker = world.worker('a', ({ id }: DeliveredMessage) => seen.push(id), {
-      store: withStep(store, (requests, call) =>
-        store.step(
-          // Every position that is given out from now on is below those that were given out before.
-          requests.map((request) =>
-            isSetBack && request.after !== undefined ? { ...request, limit: 0 } : request,
+      store: altered(store, {
+        step: (requests, call) =>
+          store.step(
+            // Every position that is given out from now on is below those that were given out before.
+            requests.map((request) =>
+              isSetBack && request.after !== undefined ? { ...request, limit: 0 } : request,
+            ),
+            call,
           ),
-          call,
-        ),
-      ),
+      }),
     });
     append(world, 1, 3);
     await world.runtime.advanceUntil(worker.claim(1));

@@ -2,23 +2,6 @@ import type { FencingToken } from '../../../src/fences/index.js';
 import type { MemoryStreams } from '../../../src/memory.js';
 import type { StreamStore } from '../../../src/streams/contract.js';
 
-/** A store that does what `honest` does, except for the methods of `parts`. */
-export function altered(honest: StreamStore, parts: Partial<StreamStore>): StreamStore {
-  return {
-    promises: honest.promises,
-    describeTopic: (shardCount, call) => honest.describeTopic(shardCount, call),
-    publish: (requests, call) => honest.publish(requests, call),
-    install: (requests, call) => honest.install(requests, call),
-    step: (requests, call) => honest.step(requests, call),
-    backlog: (shards, call) => honest.backlog(shards, call),
-    watch: (wake) => honest.watch(wake),
-    seal: (shard, key, version, call) => honest.seal(shard, key, version, call),
-    open: (shard, key, lastSeq, version, call) => honest.open(shard, key, lastSeq, version, call),
-    close: () => honest.close(),
-    ...parts,
-  };
-}
-
 /** What wrong stores on one state know together, as their server would. */
 export class SharedMemory {
   readonly owners = new Map<number, FencingToken>();

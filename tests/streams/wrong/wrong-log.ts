@@ -1,5 +1,6 @@
 import type { StreamStore } from '../../../src/streams/contract.js';
-import { altered, memoryOf, rememberingInstall } from './altered-store.js';
+import { altered } from '../../support/altered.js';
+import { memoryOf, rememberingInstall } from './altered-store.js';
 import type { WrongStore } from './wrong-store.js';
 
 export const wrongLog: readonly WrongStore[] = [

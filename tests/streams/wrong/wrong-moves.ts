@@ -1,5 +1,6 @@
 import type { StreamStore } from '../../../src/streams/contract.js';
-import { altered, memoryOf, type SharedMemory } from './altered-store.js';
+import { altered } from '../../support/altered.js';
+import { memoryOf, type SharedMemory } from './altered-store.js';
 import type { WrongStore } from './wrong-store.js';
 
 /** The highest version a key was given, so that none is ever too low. */

@@ -1,6 +1,7 @@
 import { OutcomeUnknownError } from '../../../src/errors/index.js';
 import type { StreamStore } from '../../../src/streams/contract.js';
-import { altered, memoryOf } from './altered-store.js';
+import { altered } from '../../support/altered.js';
+import { memoryOf } from './altered-store.js';
 import type { WrongStore } from './wrong-store.js';
 
 export const wrongPublishing: readonly WrongStore[] = [
