@@ -13,6 +13,13 @@ export interface CampaignerOptions {
   readonly presence: Presence;
 }
 
+interface Wanted {
+  readonly waitMs: number;
+  readonly above?: number | undefined;
+  /** As of `Leases.acquire`. */
+  readonly onAnswered?: () => void;
+}
+
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
 export class Campaigner {
   readonly #context: CampaignerOptions;
@@ -22,20 +29,20 @@ export class Campaigner {
   }
 
   /** One wait, with its errors; each failed try that is repeated is told. Rejects with `signal`'s reason. */
-  wait(signal: AbortSignal, waitMs: number, above?: number): Promise<Lease | undefined> {
+  wait(signal: AbortSignal, wanted: Wanted): Promise<Lease | undefined> {
     const { leases, options } = this.#context;
     const context: CampaignTrace = { name: options.name, id: leases.holder.id };
     return traced(traces.campaign, context, async () => {
-      const lease = await this.#wait(signal, waitMs, above);
+      const lease = await this.#wait(signal, wanted);
       if (lease !== undefined) context.term = lease.term;
       return lease;
     });
   }
 
   /**
-   * Waits until it has won; `undefined` if `signal` aborts. Of a first campaign, what trying again cannot help is the
-   * caller's: a wrong option, a misconfigured store, a foreign record. Later on it goes on all the same, since who led
-   * once must not leave the field for somebody's short mistake.
+   * Waits until it has won; `undefined` if `signal` aborts. As long as the store has never answered, what trying again cannot
+   * help is the caller's: a wrong option, a wrong password, a misconfigured store, a foreign record. Later on it goes on all
+   * the same: who led once, or stood by, must not leave the field for somebody's short mistake, or while a password changes.
    */
   async win(
     signal: AbortSignal,
@@ -44,12 +51,16 @@ export class Campaigner {
     const { leases, options, announcer } = this.#context;
     const { firstPauseMs: firstMs, longestPauseMs: limitMs } = options;
     const backoff = new Backoff(leases.runtime, { firstMs, limitMs });
+    let isKnown = !isFirst;
+    const onAnswered = () => {
+      isKnown = true;
+    };
     while (!signal.aborted) {
       try {
-        return await this.wait(signal, Number.POSITIVE_INFINITY, above);
+        return await this.wait(signal, { waitMs: Number.POSITIVE_INFINITY, above, onAnswered });
       } catch (error) {
         if (signal.aborted) break;
-        if (isFirst || error instanceof ClosedError) throw error;
+        if (!isKnown || error instanceof ClosedError) throw error;
         const retryInMs = backoff.nextMs();
         announcer.tell('campaignFailed', { error, retryInMs });
         await sleep(leases.runtime, retryInMs, signal);
@@ -60,13 +71,13 @@ export class Campaigner {
 
   async #wait(
     signal: AbortSignal,
-    waitMs: number,
-    above: number | undefined,
+    { waitMs, above, onAnswered }: Wanted,
   ): Promise<Lease | undefined> {
     const { leases, options, announcer, presence } = this.#context;
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
+      ...(onAnswered !== undefined && { onAnswered }),
       waitMs,
       signal,
       onQueued: () => presence.enterIfOpen(),

@@ -94,7 +94,7 @@ export class Candidacy {
     for (;;) {
       const passedMs = () => elapsedMs(startedAt, runtime.now());
       const leftMs = Math.max(0, waitMs - passedMs());
-      const lease = await this.#campaigner.wait(signal, leftMs);
+      const lease = await this.#campaigner.wait(signal, { waitMs: leftMs });
       // A lease that has ended already was never led by.
       if (lease === undefined || this.current.begin(lease, passedMs()) !== undefined) return lease;
     }
