@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { filesUnder, root, say } from './scripts/bootstrap.mjs';
 import { leftOut, selectedStores } from './scripts/stores.mjs';
 import { HeavyLast } from './tests/support/heavy-last.js';
+import { secondTry } from './tests/support/second-try.js';
 import { SummaryReporter } from './tests/support/summary-reporter.js';
 
 const tests = join(root, 'tests');
@@ -28,6 +29,7 @@ export default defineConfig({
     // Only for what never ends; a limit that is a requirement stands in its test.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    retry: secondTry,
     // What is awaited comes about, however busy the machine is; by default only a second is given.
     expect: { poll: { timeout: 15_000 } },
   },
