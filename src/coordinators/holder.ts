@@ -69,7 +69,7 @@ export class Holder {
   }
 
   equals(other: Holder): boolean {
-    return this.wire === other.wire;
+    return this === other || (this.id === other.id && this.wire === other.wire);
   }
 
   toString(): string {

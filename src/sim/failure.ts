@@ -19,7 +19,7 @@ export async function explain(
   requireKnown('options', options, { plant: true });
   const shrunk = await shrink(failed, options);
   const trace: string[] = [];
-  await run(shrunk.plan, { ...options, onLine: (line) => trace.push(line) });
+  await run(shrunk.plan, { ...options, isHashed: false, onLine: (line) => trace.push(line) });
   const { seed, schedule, model, scenario } = shrunk.plan;
   const which = `--seed ${seed} --model ${model.name} --scenario ${scenario.name}`;
   const summary = [

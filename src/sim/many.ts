@@ -7,7 +7,7 @@ export interface ManyOptions extends PlanOptions {
   readonly plant?: Plant;
   /** Looked at before each run. */
   readonly signal?: AbortSignal;
-  /** Called after each run. */
+  /** Called after each run. Its result has no hash: nobody compares that many. */
   readonly onRun?: (result: RunResult) => void;
 }
 
@@ -30,7 +30,7 @@ export async function runMany(
   options: ManyOptions = {},
 ): Promise<ManyResult> {
   const { plant, signal, onRun, ...planned } = requireKnown('options', options, manyKeys);
-  const playing = plant === undefined ? {} : { plant };
+  const playing = { isHashed: false, ...(plant !== undefined && { plant }) };
   const coverage = new Map<string, number>();
   let seedCount = 0;
   let simulatedMs = 0;

@@ -15,6 +15,8 @@ import { Trace } from './trace.js';
 export interface RunOptions {
   /** Called with each line of the trace, as it is made. */
   readonly onLine?: (line: string) => void;
+  /** Whether the result has the hash of the trace. Default `true`; without it a run takes less time. */
+  readonly isHashed?: boolean;
   /** A bug that the checkers are to find. */
   readonly plant?: Plant;
 }
@@ -23,7 +25,7 @@ export interface RunResult {
   readonly plan: Plan;
   /** The first thing that must never happen and did; `undefined` if all is well. */
   readonly violation: Violation | undefined;
-  /** SHA-256 of the trace. */
+  /** SHA-256 of the trace; empty if it was not wanted. */
   readonly hash: string;
   /** What happened how often. */
   readonly coverage: ReadonlyMap<string, number>;
@@ -35,15 +37,17 @@ export interface RunResult {
 /** All that is open has to be closed within this, in milliseconds of virtual time. */
 const closingMs = 30_000;
 
+const runKeys: Known<RunOptions> = { onLine: true, isHashed: true, plant: true };
+
 const plantKeys: Known<Plant> = {
   ...{ name: true, runtime: true, coordinator: true, serverFence: true, fence: true },
 };
 
 /** Plays one plan: the same plan, the same run, byte for byte. @throws {OptionError} if there is no such option. */
 export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
-  const { onLine, plant } = requireKnown('options', options, { onLine: true, plant: true });
+  const { onLine, isHashed, plant } = requireKnown('options', options, runKeys);
   if (plant !== undefined) requireKnown('plant', plant, plantKeys);
-  const trace = new Trace({ onLine });
+  const trace = new Trace({ onLine, isHashed });
   const stage = new Stage(plan, trace);
   const { world } = stage;
   const book = new Bookkeeping(stage, plan);

@@ -23,7 +23,7 @@ export async function shrink(
 
   async function failsWith(schedule: Schedule): Promise<boolean> {
     runCount += 1;
-    const result = await run({ ...failed.plan, schedule }, options);
+    const result = await run({ ...failed.plan, schedule }, { ...options, isHashed: false });
     if (result.violation?.checker !== checker) return false;
     smallest = result;
     return true;

@@ -81,7 +81,9 @@ export class Witness {
   }
 
   tell<Name extends keyof SimEvents>(name: Name, event: SimEvents[Name]): void {
-    for (const listener of this.#listeners[name] ?? []) listener(event);
+    const listeners = this.#listeners[name];
+    if (listeners === undefined) return;
+    for (const listener of listeners) listener(event);
   }
 
   cover(what: string): void {

@@ -43,7 +43,7 @@ export class ModelClient extends LedgerCoordinator {
       runtime: process.runtime,
       link,
       // On a clock that stands still, no request is ever late.
-      nowMs: refusesLate ? () => server.machine.clock.now().uptimeMs : () => 0,
+      nowMs: refusesLate ? () => server.machine.clock.uptimeMs : () => 0,
     });
     const { incarnation } = process;
     this.#caller.attach(() =>

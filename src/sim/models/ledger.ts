@@ -6,6 +6,9 @@ import type { Revocation } from '../../coordinators/record.js';
 import type { Ledger } from '../../coordinators/rules/ledger.js';
 import { afterExpiry, type StoredRecord } from '../../coordinators/rules/record.js';
 
+/** After so many changes those that are too old to be undone are let go. */
+const trimmedEvery = 256;
+
 type Cause = 'request' | 'time' | 'fault';
 
 /** What a ledger needs from the server it lies on. */
@@ -31,6 +34,10 @@ export class ModelLedger implements Ledger {
   #lastTerm = 0;
   readonly #host: LedgerHost;
   readonly #records = new Map<string, StoredRecord>();
+  /** The names of each group, in the order of the records. */
+  readonly #groups = new Map<string, Set<string>>();
+  /** The earliest deadline of all records; `undefined`: it has to be looked for. */
+  #nextExpiryMs: number | undefined;
   readonly #histories = new Map<string, HistoryEntry[]>();
   readonly suspensions = new Map<string, Revocation>();
   readonly #documents = new Map<string, StoredDocument>();
@@ -48,7 +55,7 @@ export class ModelLedger implements Ledger {
   copy(host: LedgerHost): ModelLedger {
     const copied = new ModelLedger(host);
     copied.#lastTerm = this.#lastTerm;
-    for (const [name, record] of this.#records) copied.#records.set(name, record);
+    for (const [name, record] of this.#records) copied.#store(name, record);
     for (const [name, entries] of this.#histories) copied.#histories.set(name, [...entries]);
     for (const [name, one] of this.suspensions) copied.suspensions.set(name, one);
     for (const [name, one] of this.#documents) copied.#documents.set(name, one);
@@ -59,7 +66,7 @@ export class ModelLedger implements Ledger {
     get: (name) => this.#records.get(name),
     set: (name, record) => this.#put(name, record),
     delete: (name) => this.#put(name, undefined),
-    namesIn: (group) => [...this.#records.keys()].filter((name) => groupOf(name) === group),
+    namesIn: (group) => [...(this.#groups.get(group) ?? [])],
   };
 
   readonly documents: Ledger['documents'] = {
@@ -137,18 +144,20 @@ export class ModelLedger implements Ledger {
     return this.#records;
   }
 
-  /** Not later than the next expiry; infinite if nothing can expire. */
+  /** Infinite if nothing can expire. */
   get nextExpiryMs(): number {
+    if (this.#nextExpiryMs !== undefined) return this.#nextExpiryMs;
     let earliestMs = Number.POSITIVE_INFINITY;
-    for (const record of this.#records.values()) {
-      if (record.kind !== 'foreign') earliestMs = Math.min(earliestMs, record.deadlineMs);
-    }
+    for (const record of this.#records.values())
+      earliestMs = Math.min(earliestMs, deadlineOf(record));
+    this.#nextExpiryMs = earliestMs;
     return earliestMs;
   }
 
   /** Puts in place of every record whose deadline has passed what follows it. */
   expire(nowMs: number): void {
     this.candidates.expire(nowMs);
+    if (this.nextExpiryMs > nowMs) return;
     for (const [name, record] of [...this.#records]) {
       let current: StoredRecord | undefined = record;
       while (current !== undefined && current.kind !== 'foreign' && current.deadlineMs <= nowMs)
@@ -180,18 +189,32 @@ export class ModelLedger implements Ledger {
 
   #put(name: string, record: StoredRecord | undefined): void {
     const before = this.#records.get(name);
-    this.#note(() => this.#put(name, before));
-    if (record === undefined) this.#records.delete(name);
-    else this.#records.set(name, record);
+    if (this.#journal !== undefined) this.#note(() => this.#put(name, before));
+    if (record !== undefined) this.#store(name, record);
+    else if (this.#records.delete(name)) this.#groups.get(groupOf(name))?.delete(name);
+    if (before !== undefined && deadlineOf(before) === this.#nextExpiryMs)
+      this.#nextExpiryMs = undefined;
     this.#host.changed(name, before, record, this.#cause);
+  }
+
+  #store(name: string, record: StoredRecord): void {
+    if (!this.#records.has(name)) {
+      const group = groupOf(name);
+      const names = this.#groups.get(group) ?? new Set();
+      this.#groups.set(group, names.add(name));
+    }
+    this.#records.set(name, record);
+    if (this.#nextExpiryMs !== undefined)
+      this.#nextExpiryMs = Math.min(this.#nextExpiryMs, deadlineOf(record));
   }
 
   #note(undo: () => void): void {
     if (this.#journal === undefined) return;
     const atMs = this.#host.nowMs();
     this.#journal.push({ atMs, undo });
+    if (this.#journal.length % trimmedEvery !== 0) return;
     const kept = this.#journal.findIndex((one) => one.atMs >= atMs - this.#journalMs);
-    if (kept > 100) this.#journal.splice(0, kept);
+    this.#journal.splice(0, kept);
   }
 
   #close(
@@ -210,3 +233,6 @@ export class ModelLedger implements Ledger {
     );
   }
 }
+
+const deadlineOf = (record: StoredRecord) =>
+  record.kind === 'foreign' ? Number.POSITIVE_INFINITY : record.deadlineMs;

@@ -37,10 +37,10 @@ export class StoreServer {
     this.#onLowTerm = onLowTerm;
     this.machine = machine;
     this.#witness = witness;
-    this.#nowMs = nowMs ?? (() => machine.clock.now().uptimeMs);
+    this.#nowMs = nowMs ?? (() => machine.clock.uptimeMs);
     this.#host = {
       nowMs: () => this.#nowMs(),
-      wallMs: () => machine.clock.now().wallMs,
+      wallMs: () => machine.clock.wallMs,
       altered: (name) => this.watchers.wake(name),
       vacated: (name) => this.#vacated(name),
       changed: (name, before, after, cause) => {
@@ -64,24 +64,34 @@ export class StoreServer {
   }
 
   execute<Answer>(step: Pick<LedgerStep<Answer>, 'execute'>): Answer {
-    const nowMs = this.expire();
+    // Those who wait for an expiry are told of the next one once, below.
+    const nowMs = this.#expire();
     const { lastTerm } = this.#ledger;
     try {
       return step.execute(this.#ledger, nowMs);
     } finally {
-      const isLow = this.#ledger.lastTerm <= this.forgottenTerm;
-      // By its clock it could not know better: else a low term is a mistake.
-      const isBehind = Math.floor(this.#host.wallMs()) <= this.forgottenTerm;
-      if (this.#ledger.lastTerm !== lastTerm && isLow && isBehind) this.#onLowTerm();
+      if (this.#ledger.lastTerm !== lastTerm) this.#judgeTerm();
       this.watchers.rearm();
     }
   }
 
   expire(): number {
-    const nowMs = this.#nowMs();
-    this.#ledger.expire(nowMs);
+    const nowMs = this.#expire();
     this.watchers.rearm();
     return nowMs;
+  }
+
+  #expire(): number {
+    const nowMs = this.#nowMs();
+    this.#ledger.expire(nowMs);
+    return nowMs;
+  }
+
+  #judgeTerm(): void {
+    const isLow = this.#ledger.lastTerm <= this.forgottenTerm;
+    // By its clock it could not know better: else a low term is a mistake.
+    const isBehind = Math.floor(this.#host.wallMs()) <= this.forgottenTerm;
+    if (isLow && isBehind) this.#onLowTerm();
   }
 
   /** It has this data from now on, for whatever reason; without any, it has forgotten everything. */

@@ -14,13 +14,13 @@ export const wallClock: CoordinatorModel = {
   largestStepMs: 5_000,
   start({ server: machineOf, witness, link, ttlMs, excuse }) {
     const machine = machineOf('store');
-    const offset = () => machine.clock.now().wallMs - machine.clock.now().uptimeMs;
+    const offset = () => machine.clock.wallMs - machine.clock.uptimeMs;
     let offsetMs = offset();
     const nowMs = () => {
       const steppedMs = offset() - offsetMs;
       offsetMs += steppedMs;
       if (steppedMs > toleranceMs) excuse('belief', ttlMs);
-      return machine.clock.now().wallMs;
+      return machine.clock.wallMs;
     };
     const server = new StoreServer({ machine, witness, nowMs });
     return {

@@ -4,6 +4,14 @@ import type { World } from '../world/world.js';
 
 export type Direction = 'request' | 'reply';
 
+/** From a process to a server, or back. */
+export interface Way {
+  readonly process: string;
+  readonly direction: Direction;
+  readonly random: Random;
+  lastArrivalMs: number;
+}
+
 interface ActiveFault {
   readonly fault: NetworkFault;
   readonly random: Random;
@@ -19,7 +27,7 @@ const resentAfterMs = 2_000;
 export class Network {
   readonly #world: World;
   readonly #seed: number;
-  readonly #ways = new Map<string, { readonly random: Random; lastArrivalMs: number }>();
+  readonly #ways = new Map<string, Way>();
   #active: ActiveFault[] = [];
   /** What the faults did to how many messages. */
   readonly harm = new Map<NetworkFault['kind'], number>();
@@ -37,14 +45,26 @@ export class Network {
     this.#active = this.#active.filter((one) => one.fault !== fault);
   }
 
+  /** All incarnations of a process share it. */
+  way(process: string, server: string, direction: Direction): Way {
+    const name = `${process}/${server}/${direction}`;
+    const known = this.#ways.get(name);
+    if (known !== undefined) return known;
+    const random = new Random(this.#seed, `network/${name}`);
+    const way = { process, direction, random, lastArrivalMs: 0 };
+    this.#ways.set(name, way);
+    return way;
+  }
+
   /**
-   * In how many milliseconds a message between a process and a server arrives: once as a rule, more often or never under a
-   * fault. Without one, messages of one way arrive in the order they were sent in.
+   * In how many milliseconds a message arrives: once as a rule, more often or never under a fault. Without one, messages of
+   * one way arrive in the order they were sent in.
    */
-  route(process: string, server: string, direction: Direction): number[] {
-    const way = this.#way(`${process}/${server}/${direction}`);
+  route(way: Way): number[] {
+    const { process, direction } = way;
     // Drawn in any case, so that a fault that is taken away changes nothing for the other messages.
     let delayMs = way.random.magnitude(shortestMs, longestMs);
+    if (this.#active.length === 0) return [this.#arrival(way, delayMs, true)];
     let isInOrder = true;
     const copies: number[] = [];
     for (const { fault, random } of this.#active) {
@@ -63,22 +83,15 @@ export class Network {
         delayMs += random.magnitude(shortestMs, 50);
       }
     }
-    return [this.#arrival(way, delayMs, isInOrder), ...copies.map((after) => delayMs + after)];
+    const arrivals = [this.#arrival(way, delayMs, isInOrder)];
+    for (const after of copies) arrivals.push(delayMs + after);
+    return arrivals;
   }
 
-  #arrival(way: { lastArrivalMs: number }, delayMs: number, isInOrder: boolean): number {
+  #arrival(way: Way, delayMs: number, isInOrder: boolean): number {
     const atMs = this.#world.nowMs + delayMs;
     if (!isInOrder) return delayMs;
     way.lastArrivalMs = Math.max(way.lastArrivalMs, atMs);
     return way.lastArrivalMs - this.#world.nowMs;
-  }
-
-  #way(name: string): { readonly random: Random; lastArrivalMs: number } {
-    let way = this.#ways.get(name);
-    if (way === undefined) {
-      way = { random: new Random(this.#seed, `network/${name}`), lastArrivalMs: 0 };
-      this.#ways.set(name, way);
-    }
-    return way;
   }
 }

@@ -1,5 +1,5 @@
 import type { Coordinator } from '../../coordinators/index.js';
-import type { Witness } from '../witness.js';
+import type { CallRecord, Witness } from '../witness.js';
 import type { Machine } from '../world/machine.js';
 
 /**
@@ -29,28 +29,36 @@ export function recorded(
     },
   });
 
-  async function watched(
+  /** Told before its caller hears of it. */
+  function watched(
     answer: Promise<unknown>,
-    told: { readonly process: string; readonly operation: string; readonly args: unknown[] },
+    { operation, args }: Pick<CallRecord, 'operation' | 'args'>,
   ): Promise<unknown> {
-    const { world, clock } = process;
+    const { id, world, clock } = process;
     const sentAtMs = world.nowMs;
     const sentAtMonotonicMs = clock.monotonicMs;
-    const tell = (outcome: { readonly value: unknown } | { readonly error: unknown }) => {
-      const tookMs = clock.monotonicMs - sentAtMonotonicMs;
-      const wasPaused = process.resumedAtMs >= sentAtMs;
-      const timeoutMs = timeoutOf(told.args);
-      const times = { sentAtMs, answeredAtMs: world.nowMs, tookMs, timeoutMs, wasPaused };
-      witness.tell('called', { ...told, ...times, outcome });
-    };
-    try {
-      const value = await answer;
-      tell({ value });
-      return value;
-    } catch (error) {
-      tell({ error });
-      throw error;
-    }
+    const tell = (outcome: CallRecord['outcome']) =>
+      witness.tell('called', {
+        process: id,
+        operation,
+        args,
+        sentAtMs,
+        answeredAtMs: world.nowMs,
+        tookMs: clock.monotonicMs - sentAtMonotonicMs,
+        wasPaused: process.resumedAtMs >= sentAtMs,
+        timeoutMs: timeoutOf(args),
+        outcome,
+      });
+    return answer.then(
+      (value) => {
+        tell({ value });
+        return value;
+      },
+      (error: unknown) => {
+        tell({ error });
+        throw error;
+      },
+    );
   }
 }
 

@@ -44,6 +44,14 @@ export class Clock {
     return this.#monotonic(this.#uptime());
   }
 
+  get uptimeMs(): number {
+    return this.#uptime();
+  }
+
+  get wallMs(): number {
+    return this.#uptime() + this.#wallOffsetMs;
+  }
+
   get rate(): number {
     return this.#rate;
   }

@@ -1,16 +1,9 @@
-import type { Runtime, Timer } from '../../time/index.js';
-import { longestTimerMs, longTimer } from '../../time/long-timer.js';
+import type { Runtime } from '../../time/index.js';
+import { longTimer } from '../../time/long-timer.js';
 import { Random } from '../random.js';
 import type { Clock } from './clock.js';
+import { MachineTimer, type Pending } from './machine-timer.js';
 import type { World } from './world.js';
-
-/** Node's shortest timer. */
-const shortestTimerMs = 1;
-
-interface Stalled {
-  readonly dueAtMs: number;
-  readonly fire: () => void;
-}
 
 /**
  * Something that runs: a process or a server, on a clock of its own.
@@ -28,10 +21,10 @@ export class Machine {
   #pauseCount = 0;
   #resumedAtMs = Number.NEGATIVE_INFINITY;
   #isDown = false;
-  #stalledTimers: Stalled[] = [];
+  #stalledTimers: MachineTimer[] = [];
   #inbox: (() => void)[] = [];
   #runtime: Runtime;
-  #pendingTimers = new Set<object>();
+  #pendingTimers: Pending = { count: 0 };
 
   constructor(world: World, clock: Clock, seed: number, id: string) {
     this.world = world;
@@ -66,7 +59,7 @@ export class Machine {
 
   /** Of the present incarnation: how many timers it has not heard of yet. */
   get pendingTimerCount(): number {
-    return this.#pendingTimers.size;
+    return this.#pendingTimers.count;
   }
 
   /** Pauses may overlap; it goes on when the last one is over. */
@@ -83,7 +76,7 @@ export class Machine {
     const inbox = this.#inbox;
     this.#stalledTimers = [];
     this.#inbox = [];
-    for (const { fire } of timers) this.world.at(this.world.nowMs, fire);
+    for (const timer of timers) this.world.plan(this.world.nowMs, timer);
     for (const arrived of inbox) this.world.at(this.world.nowMs, () => this.deliver(arrived));
   }
 
@@ -92,7 +85,7 @@ export class Machine {
     this.#incarnation += 1;
     this.#stalledTimers = [];
     this.#inbox = [];
-    this.#pendingTimers = new Set();
+    this.#pendingTimers = { count: 0 };
   }
 
   restart(): void {
@@ -107,12 +100,18 @@ export class Machine {
     else handle();
   }
 
+  /** A timer that is due while the machine is paused: it fires when that goes on. */
+  stall(timer: MachineTimer): void {
+    this.#stalledTimers.push(timer);
+  }
+
   #newRuntime(): Runtime {
     const incarnation = this.#incarnation;
+    const pending = this.#pendingTimers;
     const random = new Random(this.#seed, `${this.id}/runtime/${incarnation}`);
     const { world } = this;
     const set = (delayMs: number, callback: () => void) =>
-      this.#setTimer(incarnation, delayMs, callback);
+      new MachineTimer(this, incarnation, pending, delayMs, callback);
     return {
       now: () => this.clock.now(),
       random: () => random.next(),
@@ -122,38 +121,6 @@ export class Machine {
         world.at(world.nowMs, () => {
           if (incarnation === this.#incarnation) this.deliver(callback);
         });
-      },
-    };
-  }
-
-  /** As Node sets one: too long a delay is a very short one. */
-  #setTimer(incarnation: number, delayMs: number, callback: () => void): Timer {
-    const { clock, world } = this;
-    const isTooLong = delayMs > longestTimerMs;
-    const dueAtMs =
-      clock.monotonicMs + (isTooLong ? shortestTimerMs : Math.max(delayMs, shortestTimerMs));
-    const timers = this.#pendingTimers;
-    let isPending = incarnation === this.#incarnation;
-    const timer = {};
-    if (isPending) timers.add(timer);
-    const fire = () => {
-      if (!isPending || incarnation !== this.#incarnation) return;
-      if (this.isPaused) this.#stalledTimers.push({ dueAtMs, fire });
-      // The monotonic clock stood still in a suspend, or its rate has changed.
-      else if (clock.monotonicMs < dueAtMs - 1e-6)
-        happening = world.at(clock.trueTimeOf(dueAtMs), fire);
-      else {
-        isPending = false;
-        timers.delete(timer);
-        callback();
-      }
-    };
-    let happening = world.at(clock.trueTimeOf(dueAtMs), fire);
-    return {
-      cancel: () => {
-        isPending = false;
-        timers.delete(timer);
-        happening.cancel();
       },
     };
   }

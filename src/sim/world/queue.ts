@@ -1,10 +1,15 @@
+/** What happens then. */
+export interface Action {
+  happen(): void;
+}
+
 /** Something that will happen. `cancel` is safe at any time, any number of times. */
 export class Happening {
   readonly atMs: number;
   readonly order: number;
-  #action: (() => void) | undefined;
+  #action: Action | undefined;
 
-  constructor(atMs: number, order: number, action: () => void) {
+  constructor(atMs: number, order: number, action: Action) {
     this.atMs = atMs;
     this.order = order;
     this.#action = action;
@@ -22,7 +27,7 @@ export class Happening {
   happen(): void {
     const action = this.#action;
     this.#action = undefined;
-    action?.();
+    action?.happen();
   }
 }
 

@@ -1,5 +1,5 @@
 import { synchronousDrain } from './drain.js';
-import { Happening, Queue } from './queue.js';
+import { type Action, Happening, Queue } from './queue.js';
 
 /** After so many events the event loop gets a turn, for signals and for a caller that shows progress. */
 const eventsPerTurn = 5_000;
@@ -26,14 +26,19 @@ export class World {
   }
 
   /** Plans something for `atMs`, now at the earliest. */
-  at(atMs: number, action: () => void): Happening {
+  at(atMs: number, happen: () => void): Happening {
+    return this.plan(atMs, { happen });
+  }
+
+  /** As {@link at}, for what there is an object of already. */
+  plan(atMs: number, action: Action): Happening {
     const happening = new Happening(Math.max(atMs, this.#nowMs), this.#order++, action);
     this.#queue.add(happening);
     return happening;
   }
 
-  after(delayMs: number, action: () => void): Happening {
-    return this.at(this.#nowMs + delayMs, action);
+  after(delayMs: number, happen: () => void): Happening {
+    return this.at(this.#nowMs + delayMs, happen);
   }
 
   /** Lets everything happen up to `untilMs`, or until `isOver` says so after an event. */

@@ -49,7 +49,7 @@ export class Voting {
           what: node.server.machine.id,
           runtime: process.runtime,
           link: linkTo(node),
-          nowMs: () => node.server.machine.clock.now().uptimeMs,
+          nowMs: () => node.server.machine.clock.uptimeMs,
         }),
     );
   }
