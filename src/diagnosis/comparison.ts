@@ -8,7 +8,15 @@ export interface Period {
   /** Terms that nobody wanted to end. */
   readonly lostCount: number;
   readonly plannedCount: number;
+  /**
+   * How long nobody led: until the next grant, from when the store ended a term or, where its holder told, from when that gave
+   * it up or stood still.
+   */
   readonly vacantMs: number;
+  /** The longest of that at a time: for so long the work waited. */
+  readonly longestVacantMs: number;
+  /** What fences refused of owners whose term was over, as far as these told it. */
+  readonly refusedCount: number;
   /** How many terms each cause ended. */
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
 }

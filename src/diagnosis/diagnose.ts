@@ -1,13 +1,13 @@
 import type { CallOptions, Coordinator } from '../coordinators/index.js';
 import { checkTimeout, validateName } from '../coordinators/index.js';
-import { readEvidence } from '../elections/index.js';
+import { type RefusalEvidence, readEvidence } from '../elections/index.js';
 import { requireKnown, requireMethods } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { type Cause, isPlanned } from './cause.js';
 import { type Comparison, compare, type Period } from './comparison.js';
-import { type Facts, factsOf, type Source } from './facts.js';
+import { type Facts, factsOf, refusedCountOf, type Source } from './facts.js';
 import { type Finding, findingsOf, judgeEndings } from './findings.js';
 import { type TimelinePart, timelineOf } from './timeline.js';
 import type { JudgedEnding } from './verdict.js';
@@ -44,6 +44,8 @@ export interface Diagnosis {
   readonly leaderId: string | undefined;
   /** The cause that explains most first. Empty: nothing ended in that time. */
   readonly findings: readonly Finding[];
+  /** What fences refused, of which term and at which kind of resource; the newest first. */
+  readonly refusals: readonly RefusalEvidence[];
   readonly timeline: readonly TimelinePart[];
   readonly comparison: Comparison | undefined;
   /** Lost terms of which their holder told what it saw, and all lost terms. */
@@ -112,6 +114,7 @@ export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case
     period,
     leaderId,
     findings: findingsOf(facts, judged),
+    refusals: [...facts.refusals].sort((a, b) => b.atMs - a.atMs),
     timeline: timelineOf(facts, judged, isWanted),
     comparison:
       beforeMs === undefined ? undefined : compare(periodBefore(source, fromMs, beforeMs), period),
@@ -125,14 +128,16 @@ function periodBefore(source: Source, toMs: number, beforeMs: number): Period {
 }
 
 function periodOf(
-  { fromMs, toMs, termCount, vacantMs }: Facts,
+  { fromMs, toMs, termCount, vacantMs, longestVacantMs, refusals }: Facts,
   judged: readonly JudgedEnding[],
 ): Period {
   const plannedCount = judged.filter(isWanted).length;
   const causes: Partial<Record<Cause, number>> = {};
   for (const { verdict } of judged) causes[verdict.cause] = (causes[verdict.cause] ?? 0) + 1;
   const lostCount = judged.length - plannedCount;
-  return { fromMs, toMs, termCount, lostCount, plannedCount, vacantMs, causes };
+  const refusedCount = refusedCountOf(refusals);
+  const cost = { vacantMs, longestVacantMs, refusedCount };
+  return { fromMs, toMs, termCount, lostCount, plannedCount, ...cost, causes };
 }
 
 function isWanted({ verdict }: JudgedEnding): boolean {

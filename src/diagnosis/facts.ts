@@ -1,5 +1,5 @@
 import type { ActEntry, HistoryEntry, TermEntry } from '../coordinators/index.js';
-import type { Evidence, LossEvidence, NoteEvidence } from '../elections/index.js';
+import type { Evidence, LossEvidence, NoteEvidence, RefusalEvidence } from '../elections/index.js';
 
 /** How one term ended, by the store's history and by what its holder saw. Times are Unix times by the store's clock. */
 export interface Ending {
@@ -11,8 +11,13 @@ export interface Ending {
   readonly storeReason: string | undefined;
   /** How long nobody led after it; `undefined` if somebody did before it ended, or it is not known. */
   readonly vacantMs: number | undefined;
+  /** For how long before that its holder led no more, as it told: it had given up, or stood still. */
+  readonly idleMs: number;
   readonly loss: LossEvidence | undefined;
+  /** The term that a fence had installed when it ended this one was granted by the store, so that it is nothing new to it. */
+  readonly isSuccessorKnown: boolean;
   readonly notes: readonly NoteEvidence[];
+  readonly refusals: readonly RefusalEvidence[];
 }
 
 /** All that is known of an election in some time. */
@@ -25,10 +30,14 @@ export interface Facts {
   /** Notes that are about no term. */
   readonly notes: readonly NoteEvidence[];
   readonly acts: readonly ActEntry[];
+  /** What fences refused, of all terms. A count falls where its last one does. */
+  readonly refusals: readonly RefusalEvidence[];
   /** Terms that began in that time. */
   readonly termCount: number;
-  /** How long nobody led in that time, as far as it is known. */
+  /** How long nobody led in that time, as far as it is known: {@link unledMs} of each ending. */
   readonly vacantMs: number;
+  /** The longest of that at a time: for so long the work waited. */
+  readonly longestVacantMs: number;
 }
 
 export interface Source {
@@ -41,7 +50,8 @@ export interface Source {
 export function factsOf({ name, history, evidence }: Source, fromMs: number, toMs: number): Facts {
   const isWithin = (atMs: number) => atMs >= fromMs && atMs < toMs;
   const terms = allTerms(history, evidence);
-  const endings = terms.flatMap((term, index) => endingOf(term, terms[index + 1], evidence, toMs));
+  const endings = terms.flatMap((term, index) => endingOf(term, index, terms, evidence, toMs));
+  const vacancies = endings.map((ending) => overlapMs(ending, fromMs, toMs));
   return {
     name,
     fromMs,
@@ -51,21 +61,43 @@ export function factsOf({ name, history, evidence }: Source, fromMs: number, toM
       (entry): entry is NoteEvidence =>
         entry.kind === 'note' && isWithin(entry.atMs) && !isAboutATerm(entry, terms),
     ),
+    refusals: evidence.filter(
+      (entry): entry is RefusalEvidence => entry.kind === 'refusals' && isWithin(entry.atMs),
+    ),
     acts: history.filter(
       (entry): entry is ActEntry => entry.kind === 'act' && isWithin(entry.atMs),
     ),
     termCount: terms.filter(({ grantedAtMs }) => isWithin(grantedAtMs)).length,
-    vacantMs: endings.reduce((sum, ending) => sum + overlapMs(ending, fromMs, toMs), 0),
+    vacantMs: vacancies.reduce((sum, ms) => sum + ms, 0),
+    longestVacantMs: Math.max(0, ...vacancies),
   };
 }
 
-/** The part of what followed an ending that lies within a time. */
-export function overlapMs(
-  { endedAtMs, vacantMs = 0 }: Ending,
+/** How long nobody led around an ending. */
+export function unledMs({ idleMs, vacantMs = 0 }: Ending): number {
+  return idleMs + vacantMs;
+}
+
+/** The part of that which lies within a time. */
+function overlapMs(
+  { endedAtMs, idleMs, vacantMs = 0 }: Ending,
   fromMs: number,
   toMs: number,
 ): number {
-  return Math.max(0, Math.min(endedAtMs + vacantMs, toMs) - Math.max(endedAtMs, fromMs));
+  return Math.max(0, Math.min(endedAtMs + vacantMs, toMs) - Math.max(endedAtMs - idleMs, fromMs));
+}
+
+/** Whoever noticed the end late stood still until then. All in time since the grant, so that no two clocks are compared. */
+function idleOf(lastedMs: number, loss: LossEvidence | undefined): number {
+  if (loss === undefined) return 0;
+  const { heldMs, machine, reason } = loss;
+  const isLate = heldMs >= lastedMs && (reason === 'expired' || reason === 'stalled');
+  const ledMs = isLate ? heldMs - machine.longestStall.forMs : heldMs;
+  return Math.min(lastedMs, Math.max(0, lastedMs - ledMs));
+}
+
+export function refusedCountOf(refusals: readonly RefusalEvidence[]): number {
+  return refusals.reduce((sum, { count }) => sum + count, 0);
 }
 
 type Term = Omit<TermEntry, 'kind'>;
@@ -85,13 +117,15 @@ function allTerms(history: readonly HistoryEntry[], evidence: readonly Evidence[
 
 function endingOf(
   { term, holderId, grantedAtMs, endedAtMs, endReason }: Term,
-  next: Term | undefined,
+  index: number,
+  terms: readonly Term[],
   evidence: readonly Evidence[],
   nowMs: number,
 ): Ending[] {
   if (endedAtMs === undefined || endedAtMs > nowMs) return [];
   const own = evidence.filter((entry) => entry.term === term && entry.holderId === holderId);
-  const vacantUntilMs = next?.grantedAtMs ?? nowMs;
+  const vacantUntilMs = terms[index + 1]?.grantedAtMs ?? nowMs;
+  const loss = own.find((entry): entry is LossEvidence => entry.kind === 'loss');
   return [
     {
       term,
@@ -100,8 +134,11 @@ function endingOf(
       endedAtMs,
       storeReason: endReason,
       vacantMs: vacantUntilMs < endedAtMs ? undefined : vacantUntilMs - endedAtMs,
-      loss: own.find((entry): entry is LossEvidence => entry.kind === 'loss'),
+      idleMs: idleOf(Math.max(0, endedAtMs - grantedAtMs), loss),
+      loss,
+      isSuccessorKnown: terms.some((one) => one.term > term && one.term === loss?.installedTerm),
       notes: own.filter((entry): entry is NoteEvidence => entry.kind === 'note'),
+      refusals: own.filter((entry): entry is RefusalEvidence => entry.kind === 'refusals'),
     },
   ];
 }

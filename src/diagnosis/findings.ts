@@ -1,6 +1,6 @@
 import { adviceFor } from './advice.js';
 import { type Cause, causes, isPlanned } from './cause.js';
-import type { Facts } from './facts.js';
+import { type Facts, refusedCountOf, unledMs } from './facts.js';
 import { judgeEnding } from './judge-ending.js';
 import type { JudgedEnding } from './verdict.js';
 
@@ -13,8 +13,10 @@ export interface Finding {
   readonly isPlanned: boolean;
   /** How many terms ended by it; 0 for a danger that ended none. */
   readonly endingCount: number;
-  /** How long nobody led after them, in milliseconds. */
+  /** How long nobody led around their ends, in milliseconds: see {@link Period.vacantMs}. */
   readonly vacantMs: number;
+  /** What fences refused under them, as far as their holders told it. */
+  readonly refusedCount: number;
   /** Of the newest terms first: sentences with figures. */
   readonly evidence: readonly string[];
   /** What to change, and to what. */
@@ -54,7 +56,8 @@ function findingOf(cause: Cause, endings: readonly JudgedEnding[]): Finding {
     title: causes[cause],
     isPlanned: isPlanned(cause),
     endingCount: endings.length,
-    vacantMs: endings.reduce((sum, { vacantMs = 0 }) => sum + vacantMs, 0),
+    vacantMs: endings.reduce((sum, ending) => sum + unledMs(ending), 0),
+    refusedCount: refusedCountOf(endings.flatMap(({ refusals }) => refusals)),
     evidence: newest
       .slice(0, evidenceShown)
       .map(({ term, verdict }) => `term ${term}: ${verdict.because}`),
@@ -91,6 +94,7 @@ function danger(cause: Cause, notes: Facts['notes'], said: readonly string[]): F
     isPlanned: false,
     endingCount: 0,
     vacantMs: 0,
+    refusedCount: 0,
     evidence: [...said].reverse().slice(0, evidenceShown),
     advice: adviceFor(cause, []),
     firstAtMs: Math.min(...times),

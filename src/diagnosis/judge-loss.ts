@@ -19,7 +19,7 @@ const slowFactor = 5;
 
 export function judgeLoss(loss: LossEvidence, ending: Ending): Verdict {
   return (
-    judgeDecision(loss) ??
+    judgeDecision(loss, ending) ??
     judgeClock(loss, ending) ??
     judgeRecord(loss) ??
     judgeStoreWords(loss) ??
@@ -29,12 +29,16 @@ export function judgeLoss(loss: LossEvidence, ending: Ending): Verdict {
   );
 }
 
-function judgeDecision({ reason, installedTerm, term }: LossEvidence): Verdict | undefined {
+function judgeDecision(
+  { reason, installedTerm, term }: LossEvidence,
+  { isSuccessorKnown }: Ending,
+): Verdict | undefined {
   if (reason === 'revoked') return verdict('operator', 'it was revoked');
   if (reason === 'max-hold') return verdict('max-hold', 'it was held as long as is allowed');
   if (reason === 'shutdown')
     return verdict('work-overdue', 'the work went on after it was told to stop');
-  if (installedTerm === undefined) return undefined;
+  // A successor that the store granted, and that wrote already: why it was granted is the question then.
+  if (installedTerm === undefined || isSuccessorKnown) return undefined;
   return verdict(
     'terms-lost',
     `a resource refused term ${term}: it had seen ${installedTerm}, which the store has forgotten`,

@@ -1,4 +1,4 @@
-import type { Facts } from './facts.js';
+import { type Facts, refusedCountOf } from './facts.js';
 import type { JudgedEnding } from './verdict.js';
 
 /** What happened in one part of the time, side by side. */
@@ -9,6 +9,8 @@ export interface TimelinePart {
   /** Terms that ended because somebody wanted it: deploys, above all. */
   readonly plannedCount: number;
   readonly actCount: number;
+  /** What fences refused: of each term counted where the last was. */
+  readonly refusedCount: number;
   /** Of the renewals seen at the losses there: the slowest of a hundred, in milliseconds. */
   readonly roundTripMs: number | undefined;
   /** The share of time in which holders waited for a processor before their losses, 0 to 1. */
@@ -17,7 +19,7 @@ export interface TimelinePart {
 
 /** The time in equal parts, oldest first. Pure. */
 export function timelineOf(
-  { fromMs, toMs, acts }: Facts,
+  { fromMs, toMs, acts, refusals }: Facts,
   judged: readonly JudgedEnding[],
   isPlanned: (ending: JudgedEnding) => boolean,
   partCount = 12,
@@ -34,6 +36,7 @@ export function timelineOf(
       lostCount: ended.length - plannedCount,
       plannedCount,
       actCount: acts.filter(({ atMs }) => isWithin(atMs)).length,
+      refusedCount: refusedCountOf(refusals.filter(({ atMs }) => isWithin(atMs))),
       roundTripMs: largest(losses.map(({ renewals }) => renewals.slowMs)),
       waitedShare: largest(
         losses.flatMap(({ machine: { all } }) =>

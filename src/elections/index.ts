@@ -20,6 +20,7 @@ export type {
   MachineSeen,
   NoteEvidence,
   NoteKind,
+  RefusalEvidence,
   RenewalsSeen,
   ThreadTime,
 } from './evidence/index.js';

@@ -14,8 +14,9 @@ export interface FencingToken {
    *
    * @param installedTerm `undefined`: the lease itself does not stand, of which a fence beside the leases can tell.
    * @param reason why the lease ends. Default `superseded`.
+   * @param resource the kind of resource, as {@link FencePromises.resource} names it: then it is counted as a refusal.
    */
-  supersede?(installedTerm?: number, reason?: LossAtStore): void;
+  supersede?(installedTerm?: number, reason?: LossAtStore, resource?: string): void;
 }
 
 /**

@@ -15,7 +15,7 @@ export function refusalOf(
 ): StaleTermError {
   const installedTerm = installed?.term ?? term;
   notice('tenure:fence.refused', { resource, name, term, installedTerm });
-  token.supersede?.(installedTerm);
+  token.supersede?.(installedTerm, undefined, resource);
   return new StaleTermError(name, term, installedTerm);
 }
 
@@ -35,6 +35,7 @@ export function endedOf(
   notice('tenure:fence.refused', { resource, name, term, installedTerm: undefined });
   const isRevoked = reason === 'revoked';
   // What has expired there is not yet over by the clock here: it is gone all the same.
-  token.supersede?.(undefined, isRevoked || reason === 'superseded' ? reason : 'vanished');
+  const isKnown = isRevoked || reason === 'superseded';
+  token.supersede?.(undefined, isKnown ? reason : 'vanished', resource);
   return new LeaseEndedError(name, term, reason, reason === 'vanished' ? elsewhere : '');
 }

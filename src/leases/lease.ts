@@ -33,6 +33,8 @@ export interface LeaseHost {
   recovered(lease: Lease): void;
   /** Called once, after the state is final and the signal has aborted. */
   ended(lease: Lease, reason: EndReason): void;
+  /** A fence refused what came under the lease; also after it has ended. */
+  refused(lease: Lease, resource: string): void;
   release(lease: Lease): Promise<void>;
   handoff(lease: Lease, to: string, reserveMs: number): Promise<boolean>;
   /** The work of a lost lease has stopped: its record, if any is left, can go. */
@@ -189,11 +191,14 @@ export class Lease implements AsyncDisposable {
    *
    * @param installedTerm the term that was in the way, where it is known: see {@link installedTerm}.
    * @param reason what the store says, if the witness has looked there. Default `superseded`.
+   * @param resource the kind of resource whose fence refused it; `undefined`: nothing was refused. Told as `refused` each time, also
+   * after the lease has ended.
    */
-  supersede(installedTerm?: number, reason: LossAtStore = 'superseded'): void {
+  supersede(installedTerm?: number, reason: LossAtStore = 'superseded', resource?: string): void {
     // Before anybody hears of the end: who then asks for the next lease is to know how high.
     if (isAlive(this.#look())) this.#installedTerm = installedTerm;
     this.apply({ type: 'not-yours', reason });
+    if (resource !== undefined) this.#host.refused(this, resource);
   }
 
   /**

@@ -51,6 +51,8 @@ export interface LeaseEvents {
   /** Ended against its will. Exactly one of `lost` and `released` follows every `acquired`. */
   lost: { readonly lease: Lease; readonly reason: EndReason };
   released: { readonly lease: Lease; readonly reason: EndReason };
+  /** A fence at such a resource refused what came under the lease, as often as it did, also after the lease has ended. */
+  refused: { readonly lease: Lease; readonly resource: string };
   renewal: RenewalReport;
   /**
    * Another live process is a candidate for the name under this process's id: give each an id of its own. At most once
@@ -65,6 +67,7 @@ const eventNames: Known<LeaseEvents> = {
   recovered: true,
   lost: true,
   released: true,
+  refused: true,
   renewal: true,
   duplicate: true,
 };
@@ -292,6 +295,7 @@ export class Leases implements AsyncDisposable {
       becameUncertain: (lease, cause) => this.#emitter.emit('uncertain', { lease, cause }),
       recovered: (lease) => this.#emitter.emit('recovered', { lease }),
       ended: (lease, reason) => this.#ended(lease, reason),
+      refused: (lease, resource) => this.#emitter.emit('refused', { lease, resource }),
       release: (lease) =>
         this.#afterlife.releaseOne(releaseOf(lease), lease.timing.attemptTimeoutMs),
       handoff: async (lease, to, reserveMs) => {

@@ -37,7 +37,7 @@ export function loss(number: number, more: Partial<LossEvidence> = {}): LossEvid
     renewEveryMs: 2_000,
     giveUpAfterMs: 4_000,
     attemptTimeoutMs: 500,
-    heldMs: 20_000,
+    heldMs: 28_000,
     sinceRenewedMs: 4_000,
     missedCount: 0,
     renewals: {

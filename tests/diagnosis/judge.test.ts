@@ -162,6 +162,19 @@ describe('a diagnosis', () => {
     ]);
   });
 
+  it('counts as without a leader from when its holder gave up or stood still, if that tells', () => {
+    const history = [term(1, 0, 30), term(2, 31, undefined)];
+    const unled = (more?: Partial<LossEvidence>) =>
+      judged(history, more === undefined ? [] : [loss(1, more)]).period.vacantMs;
+    expect(unled()).toBe(1_000);
+    expect(unled({ heldMs: 28_000 })).toBe(3_000);
+    // It slept over its end, from second 25 to second 45.
+    const slept = { reason: 'expired', heldMs: 45_000 } as const;
+    expect(unled({ ...slept, machine: stall(20_000, 5, 5) })).toBe(6_000);
+    expect(unled({ ...slept, heldMs: 900_000, machine: stall(899_000, 5, 5) })).toBe(30_000);
+    expect(unled({ reason: 'vanished', heldMs: 30_000 })).toBe(1_000);
+  });
+
   it('ranks the cause of most losses first, what was wanted below it, and a shared id above a few', () => {
     const history = [1, 2, 3, 4, 5].map((number) => term(number, number * 10, number * 10 + 8));
     const evidence = [
@@ -237,6 +250,8 @@ describe('a diagnosis', () => {
       lostCount,
       plannedCount: 0,
       vacantMs: 0,
+      longestVacantMs: 0,
+      refusedCount: 0,
       causes: {},
     });
     expect(compare(period(before), period(now)).change).toBe(change);

@@ -21,26 +21,39 @@ export function sayDiagnosis(diagnosis: Diagnosis, screen: Screen): string[] {
   return lines;
 }
 
-function sayHead({ name, period, leaderId, witnessedCount }: Diagnosis, screen: Screen): string[] {
-  const { fromMs, toMs, lostCount, plannedCount, vacantMs } = period;
+function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
+  const { name, period, leaderId, witnessedCount } = diagnosis;
+  const { fromMs, toMs, lostCount, plannedCount, vacantMs, longestVacantMs } = period;
   const spanMs = toMs - fromMs;
   const lost = counted(lostCount, 'term');
   const head = `${visible(name)}: ${lost} lost and ${plannedCount} given back in ${sayMs(spanMs)}, since ${sayInstant(fromMs)}`;
   const share = spanMs > 0 ? ` (${sayShare(vacantMs / spanMs)})` : '';
+  const longest = vacantMs > 0 ? `, at most ${sayMs(longestVacantMs)} at a time` : '';
   return [
     ...wrap(head, screen.noteColumns).map((line) => screen.style('bold', line)),
     `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
-    `  without leader   ${sayMs(vacantMs)}${share}`,
+    `  without leader   ${sayMs(vacantMs)}${share}${longest}`,
+    ...sayRefusals(diagnosis),
     ...(lostCount > 0 ? [`  evidence         of ${witnessedCount} of ${lost}`] : []),
   ];
 }
 
+/** A leader that was killed tells nothing, so that none is only none that is known of. */
+function sayRefusals({ refusals, period: { lostCount, refusedCount } }: Diagnosis): string[] {
+  const [newest] = refusals;
+  if (newest === undefined)
+    return lostCount > 0 ? ['  writes refused   none that their leaders told of'] : [];
+  const resources = [...new Set(refusals.map(({ resource }) => visible(resource)))].join(', ');
+  return [`  writes refused   ${refusedCount} at ${resources}, last ${sayInstant(newest.atMs)}`];
+}
+
 function sayFinding(finding: Finding, place: number, screen: Screen): string[] {
-  const { title, endingCount, vacantMs, evidence, advice, isPlanned } = finding;
+  const { title, endingCount, vacantMs, refusedCount, evidence, advice, isPlanned } = finding;
+  const refused = refusedCount > 0 ? `, ${counted(refusedCount, 'write')} refused` : '';
   const cost =
     endingCount === 0
       ? 'no term ended by it'
-      : `${counted(endingCount, 'term')}, ${sayMs(vacantMs)} without leader`;
+      : `${counted(endingCount, 'term')}, ${sayMs(vacantMs)} without leader${refused}`;
   const [first = '', ...more] = wrap(title, screen.noteColumns - 4);
   const colour = isPlanned ? 'green' : place === 1 ? 'red' : 'yellow';
   const indented = (mark: string, text: string) =>
@@ -57,12 +70,13 @@ function sayFinding(finding: Finding, place: number, screen: Screen): string[] {
 }
 
 function sayTimeline(parts: readonly TimelinePart[], screen: Screen): string[] {
-  const headers = ['FROM', 'LOST', 'GIVEN BACK', 'ACTS', 'ROUND TRIP', 'CPU WAIT'];
+  const headers = ['FROM', 'LOST', 'GIVEN BACK', 'ACTS', 'REFUSED', 'ROUND TRIP', 'CPU WAIT'];
   const rows = parts.map((part) => [
-    sayInstant(part.fromMs),
+    sayMoment(part.fromMs),
     bar(part.lostCount),
     bar(part.plannedCount),
     part.actCount === 0 ? '-' : `${part.actCount}`,
+    part.refusedCount === 0 ? '-' : `${part.refusedCount}`,
     part.roundTripMs === undefined ? '-' : sayMs(part.roundTripMs),
     part.waitedShare === undefined ? '-' : sayShare(part.waitedShare),
   ]);
@@ -74,7 +88,12 @@ function sayTimeline(parts: readonly TimelinePart[], screen: Screen): string[] {
   return [screen.style('bold', line(headers)), ...rows.map(line)];
 }
 
-const longestBar = 10;
+/** Without its year, which the first line has: seven columns have to fit. */
+function sayMoment(unixMs: number): string {
+  return sayInstant(unixMs).slice(5);
+}
+
+const longestBar = 6;
 
 /** `3 ###`. */
 function bar(number: number): string {
@@ -106,6 +125,8 @@ function sayComparison(
     row('lost an hour', ({ lostCount, ...span }) => perHour(lostCount, span)),
     row('given back', ({ plannedCount, ...span }) => perHour(plannedCount, span)),
     row('without leader', ({ vacantMs, fromMs, toMs }) => sayShare(vacantMs / (toMs - fromMs))),
+    row('at a time', ({ longestVacantMs }) => sayMs(longestVacantMs)),
+    row('writes refused', ({ refusedCount }) => `${refusedCount}`),
     ...found.map((cause) => row(cause, ({ causes }) => `${causes[cause] ?? 0}`)),
     ...wrap(verdicts[change], screen.noteColumns - 4).map(
       (text) => `    ${screen.style(colour, text)}`,

@@ -51,8 +51,12 @@ export function mergeEvidence(
   added: readonly Evidence[],
   nowMs: number,
 ): Evidence[] {
-  const known = new Set(present.map(identityOf));
-  const together = [...present, ...added.filter((entry) => !known.has(identityOf(entry)))];
+  const known = new Map(present.map((entry) => [identityOf(entry), entry]));
+  for (const entry of added) {
+    const identity = identityOf(entry);
+    known.set(identity, newerOf(known.get(identity), entry));
+  }
+  const together = [...known.values()];
   const agreedMs = Math.min(nowMs, agreedTime(together));
   const all = together
     .filter(({ atMs }) => agreedMs - atMs <= evidenceLifeMs)
@@ -100,7 +104,23 @@ export function formatEvidence(entries: readonly Evidence[]): string {
   return `{"format":${format},"entries":[${texts.join(',')}]}`;
 }
 
-function identityOf(entry: Evidence): string {
-  const what = entry.kind === 'loss' ? 'loss' : entry.what;
-  return JSON.stringify([entry.name, entry.holderId, entry.term ?? 0, what, entry.atMs]);
+/** What was seen before stays as it was, but a count goes on. */
+function newerOf(present: Evidence | undefined, added: Evidence): Evidence {
+  if (present === undefined) return added;
+  const isHigher =
+    present.kind === 'refusals' && added.kind === 'refusals' && added.count > present.count;
+  return isHigher ? added : present;
+}
+
+/** Two entries of one identity tell of the same. */
+export function identityOf(entry: Evidence): string {
+  const { name, holderId, term = 0 } = entry;
+  switch (entry.kind) {
+    case 'loss':
+      return JSON.stringify([name, holderId, term, 'loss', entry.atMs]);
+    case 'note':
+      return JSON.stringify([name, holderId, term, entry.what, entry.atMs]);
+    case 'refusals':
+      return JSON.stringify([name, holderId, term, 'refusals', entry.resource]);
+  }
 }

@@ -5,7 +5,7 @@ import type { EndReason, LeaseState } from '../../leases/index.js';
  * What a process that led has seen of what went wrong, kept in the store beside the history, so that it survives the
  * process. Times are Unix times by that process's clock; durations are milliseconds. Nothing here comes from payloads.
  */
-export type Evidence = LossEvidence | NoteEvidence;
+export type Evidence = LossEvidence | NoteEvidence | RefusalEvidence;
 
 /** What was seen when a term was lost. */
 export interface LossEvidence {
@@ -100,6 +100,20 @@ export const noteKinds = [
   'store-failed',
 ] as const;
 export type NoteKind = (typeof noteKinds)[number];
+
+/** What fences refused of one term at one kind of resource: it had no effect there. One entry, counted up as they come. */
+export interface RefusalEvidence {
+  readonly kind: 'refusals';
+  readonly name: string;
+  readonly term: number;
+  readonly holderId: string;
+  /** The first and, in `atMs`, the last of them. */
+  readonly firstAtMs: number;
+  readonly atMs: number;
+  /** The kind of resource: `postgres`, `http`. */
+  readonly resource: string;
+  readonly count: number;
+}
 
 /** How many renewals a process remembers: ten minutes of them with the default ttl. */
 export const renewalsKept = 64;

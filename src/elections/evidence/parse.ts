@@ -7,6 +7,7 @@ import {
   type MachineSeen,
   type NoteEvidence,
   noteKinds,
+  type RefusalEvidence,
   type RenewalsSeen,
   renewalsShown,
   type ThreadTime,
@@ -32,6 +33,7 @@ export function parseEvidence(value: unknown): Evidence | undefined {
   if (typeof holderId !== 'string' || holderId.length > 128 || !isTime(atMs)) return undefined;
   const common = { name: entry.name, holderId, atMs };
   if (entry.kind === 'note') return noteOf(entry, common);
+  if (entry.kind === 'refusals') return refusalsOf(entry, common);
   return entry.kind === 'loss' ? lossOf(entry, common) : undefined;
 }
 
@@ -47,6 +49,19 @@ function noteOf(entry: Fields, common: Common): NoteEvidence | undefined {
     what,
     ...(isCount(term) && { term }),
     ...(typeof detail === 'string' && { detail: detail.slice(0, 100) }),
+  };
+}
+
+function refusalsOf(entry: Fields, common: Common): RefusalEvidence | undefined {
+  const { term, resource, count, firstAtMs } = entry;
+  if (!isCount(term) || typeof resource !== 'string' || !isCount(count)) return undefined;
+  return {
+    kind: 'refusals',
+    ...common,
+    term,
+    resource: resource.slice(0, 40),
+    count,
+    firstAtMs: isTime(firstAtMs) ? Math.min(firstAtMs, common.atMs) : common.atMs,
   };
 }
 

@@ -4,6 +4,7 @@ import type { EndReason, Lease, Leases } from '../../leases/index.js';
 import { elapsedMs, type Instant, realRuntime, wallStepMs } from '../../time/index.js';
 import type { ElectionEvents } from '../events.js';
 import type { LossEvidence, NoteKind } from './evidence.js';
+import { RefusalCounter } from './refusal-counter.js';
 import { agoMs, RenewalLog } from './renewal-log.js';
 import { noCounters, systemCounters } from './thread-counters.js';
 import { Vitals } from './vitals.js';
@@ -31,10 +32,11 @@ export class EvidenceRecorder {
   readonly #renewals = new RenewalLog();
   readonly #vitals: Vitals;
   readonly #writer: EvidenceWriter;
+  readonly #refused: RefusalCounter;
   readonly #led = new Map<Lease, Led>();
   readonly #notedAt = new Map<string, Instant>();
-  /** What was told of, by name and cause. */
-  readonly #refusals = new Set<string>();
+  /** What the store does not keep and was told of, by name and cause. */
+  readonly #unkept = new Set<string>();
   readonly #ends: (() => void)[];
 
   /**
@@ -55,8 +57,9 @@ export class EvidenceRecorder {
       runtime,
       coordinator,
       timeoutMs,
-      onRefused: (name, error) => this.#refused(name, error, onRefused),
+      onRefused: (name, error) => this.#notKept(name, error, onRefused),
     });
+    this.#refused = new RefusalCounter(runtime, (counted) => this.#writer.add(counted));
     this.#ends = [
       events.on('acquired', ({ lease }) => isOurs(lease.name) && this.#begin(lease)),
       events.on('renewal', ({ roundTripMs, error }) =>
@@ -66,6 +69,9 @@ export class EvidenceRecorder {
       events.on('recovered', ({ lease }) => this.#recovered(lease)),
       events.on('lost', ({ lease, reason }) => this.#lost(lease, reason)),
       events.on('released', ({ lease }) => this.#end(lease)),
+      events.on('refused', ({ lease, resource }) => {
+        if (isOurs(lease.name)) this.#refused.add(lease, resource);
+      }),
     ];
   }
 
@@ -95,13 +101,14 @@ export class EvidenceRecorder {
   async close(): Promise<void> {
     for (const end of this.#ends) end();
     this.#vitals.stop();
+    this.#refused.flush();
     await this.#writer.close();
   }
 
-  #refused(name: string, error: unknown, tell: (name: string, error: unknown) => void): void {
+  #notKept(name: string, error: unknown, tell: (name: string, error: unknown) => void): void {
     const key = JSON.stringify([name, nameOf(error)]);
-    if (this.#refusals.has(key)) return;
-    if (this.#refusals.size < mostNotes) this.#refusals.add(key);
+    if (this.#unkept.has(key)) return;
+    if (this.#unkept.size < mostNotes) this.#unkept.add(key);
     tell(name, error);
   }
 

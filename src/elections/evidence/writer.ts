@@ -3,7 +3,7 @@ import { isTransient } from '../../errors/index.js';
 import { onAbort } from '../../events/index.js';
 import { Backoff, type Runtime, withDeadline } from '../../time/index.js';
 import { addEvidence } from './book.js';
-import { evidenceDocumentOf } from './document.js';
+import { evidenceDocumentOf, identityOf } from './document.js';
 import type { Evidence } from './evidence.js';
 
 export interface EvidenceWriterOptions {
@@ -37,7 +37,8 @@ export class EvidenceWriter {
 
   add(entry: Evidence): void {
     if (this.#closing.signal.aborted) return;
-    this.#waiting.push(entry);
+    const identity = identityOf(entry);
+    this.#waiting = [...this.#waiting.filter((one) => identityOf(one) !== identity), entry];
     if (this.#waiting.length > mostWaiting) this.#waiting.shift();
     this.#begin();
   }

@@ -76,7 +76,8 @@ export function fencedFetch(
     if (installedTerm === undefined) return followedBy(response, joined);
     joined.leave();
     // A service is not trusted as a store is: who acquires `above` its word must not go above any number.
-    lease.supersede?.(isCredibleTerm(installedTerm, realRuntime.now()) ? installedTerm : undefined);
+    const isCredible = isCredibleTerm(installedTerm, realRuntime.now());
+    lease.supersede?.(isCredible ? installedTerm : undefined, undefined, 'http');
     throw new StaleTermError(lease.name, lease.term, installedTerm);
   };
 }

@@ -90,7 +90,7 @@ export class Pen {
   /** A refusal ends the term at once, and with it whatever else is done under it. */
   refused(installedTerm: number): StaleTermError {
     const { lease } = this.#options;
-    lease.supersede(installedTerm);
+    lease.supersede(installedTerm, undefined, 'jobs');
     return new StaleTermError(lease.name, lease.term, installedTerm);
   }
 

@@ -189,6 +189,7 @@ export class TwoThreads {
         this.renewal.remove(lease);
         this.log.push(`${lease.state} ${lease.name} ${reason}`);
       },
+      refused: () => undefined,
       release: async () => undefined,
       handoff: async () => true,
       letGo: () => undefined,
