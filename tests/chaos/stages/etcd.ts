@@ -1,15 +1,18 @@
 import { type EtcdCluster, type EtcdMember, startEtcd } from '../../support/servers/etcd.js';
+import { partitionFaults } from '../faults/partitions.js';
 import type { Stage } from '../stage.js';
+import { noSeparateHosts, SeparateHosts } from './separate-hosts.js';
 import { timingOf } from './timing.js';
 import { hostsOf, Ways } from './ways.js';
 
 /** Small, so that it can be filled. */
 const quotaBytes = 16 * 1024 * 1024;
 
-/** Three members. */
+/** Three members, each on a host of its own if there can be such. */
 export async function etcdStage(): Promise<Stage> {
   const args = ['--quota-backend-bytes', String(quotaBytes)];
-  const cluster = await startEtcd({ members: 3, args });
+  const network = noSeparateHosts === undefined ? SeparateHosts.open(3) : undefined;
+  const cluster = await startEtcd({ members: 3, args, ...(network && { hosts: network.hosts }) });
   const { members } = cluster;
   const ways = new Ways();
   const pick = (place: number) => {
@@ -25,7 +28,7 @@ export async function etcdStage(): Promise<Stage> {
   return {
     timing: timingOf(4_000),
     async connect() {
-      const proxies = await ways.to(members.map(({ port }) => port));
+      const proxies = await ways.to(members);
       return { connection: { url: `etcd://${hostsOf(proxies)}` }, proxies };
     },
     disturbances: {
@@ -52,13 +55,17 @@ export async function etcdStage(): Promise<Stage> {
         await fill(cluster);
         return () => makeRoom(cluster);
       },
+      ...(network &&
+        partitionFaults({ network, leaderPlace: async () => members.indexOf(await leader()) })),
     },
     impossible: {
+      ...(noSeparateHosts !== undefined && { 'partitions between members': noSeparateHosts }),
       'server clock': 'etcd asks the kernel for the time, past the library that could lie to it',
     },
     async stop() {
       await ways.stop();
       await cluster.stop();
+      await network?.close();
     },
   };
 }

@@ -31,7 +31,7 @@ export async function postgresStage(): Promise<Stage> {
   return {
     timing: timingOf(3_000),
     async connect() {
-      const proxies = await ways.to([server.port]);
+      const proxies = await ways.to([server]);
       const url = new URL(server.url);
       url.username = role;
       url.password = password;

@@ -19,7 +19,7 @@ export async function redisClusterStage(namespace: string): Promise<Stage> {
   return {
     timing: timingOf(ttlMs),
     async connect() {
-      const proxies = await ways.to(cluster.servers.map(({ port }) => port));
+      const proxies = await ways.to(cluster.servers);
       const told = cluster.servers.map((server, index) => [
         addressOf(server),
         addressOf(proxies[index] ?? server),

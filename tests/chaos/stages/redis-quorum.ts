@@ -26,7 +26,7 @@ export async function redisQuorumStage(): Promise<Stage> {
   return {
     timing: timingOf(4_000),
     async connect() {
-      const proxies = await ways.to(nodes.map(({ port }) => port));
+      const proxies = await ways.to(nodes);
       const hosts = proxies.map(addressOf).join(',');
       return { connection: { url: `redis+quorum://${user}:${password}@${hosts}` }, proxies };
     },

@@ -28,8 +28,8 @@ export async function redisSentinelStage(): Promise<Stage> {
   return {
     timing: timingOf(3_000),
     async connect() {
-      const toSentinels = await ways.to(set.sentinels.map(({ port }) => port));
-      const toServers = await ways.to(set.servers.map(({ port }) => port));
+      const toSentinels = await ways.to(set.sentinels);
+      const toServers = await ways.to(set.servers);
       const url = `redis+sentinel://${user}:${password}@${hostsOf(toSentinels)}/${set.masterName}`;
       const told = set.servers.map((server, index) => [
         addressOf(server),

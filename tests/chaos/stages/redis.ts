@@ -26,7 +26,7 @@ export async function redisStage(): Promise<Stage> {
   return {
     timing: timingOf(3_000),
     async connect() {
-      const proxies = await ways.to([server.port]);
+      const proxies = await ways.to([server]);
       const url = `redis://${user}:${password}@127.0.0.1:${proxies[0]?.port}`;
       return { connection: { url }, proxies };
     },

@@ -1,12 +1,19 @@
 import { FaultProxy } from '../../support/proxy.js';
 
+interface Server {
+  readonly port: number;
+  readonly host?: string;
+}
+
 /** The proxies of a stage, of which each seat has its own to every server. */
 export class Ways {
   readonly #proxies: FaultProxy[] = [];
 
-  /** One for each port, in this order. */
-  async to(ports: readonly number[]): Promise<FaultProxy[]> {
-    const started = await Promise.all(ports.map((port) => FaultProxy.start(port)));
+  /** One for each server, in this order; the host is the loopback one if it has none. */
+  async to(servers: readonly Server[]): Promise<FaultProxy[]> {
+    const started = await Promise.all(
+      servers.map(({ host, port }) => FaultProxy.start(port, host)),
+    );
     this.#proxies.push(...started);
     return started;
   }

@@ -1,12 +1,18 @@
 import { startZooKeeperEnsemble, type ZooKeeperServer } from '../../support/servers/zookeeper.js';
+import { partitionFaults } from '../faults/partitions.js';
 import { clockStepMs } from '../faults/processes.js';
 import type { Stage } from '../stage.js';
+import { noSeparateHosts, SeparateHosts } from './separate-hosts.js';
 import { timingOf } from './timing.js';
 import { hostsOf, Ways } from './ways.js';
 
-/** Three members of one ensemble. */
+/** Three members of one ensemble, each on a host of its own if there can be such. */
 export async function zookeeperStage(): Promise<Stage> {
-  const members = await startZooKeeperEnsemble({ clock: true });
+  const network = noSeparateHosts === undefined ? SeparateHosts.open(3) : undefined;
+  const members = await startZooKeeperEnsemble({
+    clock: true,
+    ...(network && { hosts: network.hosts }),
+  });
   const ways = new Ways();
   const pick = (place: number) => {
     const member = members[Math.floor(place * members.length)];
@@ -30,7 +36,7 @@ export async function zookeeperStage(): Promise<Stage> {
   return {
     timing: timingOf(4_000),
     async connect() {
-      const proxies = await ways.to(members.map(({ port }) => port));
+      const proxies = await ways.to(members);
       return { connection: { url: `zookeeper://${hostsOf(proxies)}` }, proxies };
     },
     disturbances: {
@@ -48,10 +54,16 @@ export async function zookeeperStage(): Promise<Stage> {
         member.stepClock(stepMs);
         return async () => member.stepClock(-stepMs);
       },
+      ...(network &&
+        partitionFaults({ network, leaderPlace: async () => members.indexOf(await leader()) })),
     },
+    ...(noSeparateHosts !== undefined && {
+      impossible: { 'partitions between members': noSeparateHosts },
+    }),
     async stop() {
       await ways.stop();
       await Promise.all(members.map((member) => member.stop()));
+      await network?.close();
     },
   };
 }

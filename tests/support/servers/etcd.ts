@@ -7,8 +7,10 @@ import { findEtcd, findEtcdctl } from '../../../scripts/server-binaries.mjs';
 import {
   freePort,
   Guard,
+  loopback,
   makeServerDir,
   removeServerDir,
+  type ServerHost,
   ServerProcess,
   serverEnvironment,
 } from './process.js';
@@ -24,11 +26,13 @@ export interface EtcdOptions {
   readonly members?: 1 | 3;
   /** Paths of PEM files: clients then have to speak TLS, and to show a certificate of the same authority. */
   readonly certificates?: EtcdCertificates;
+  /** Where each member runs. Default: all on the loopback interface. */
+  readonly hosts?: readonly ServerHost[];
   /** Further options of each member: `['--quota-backend-bytes', '16777216']`. */
   readonly args?: readonly string[];
 }
 
-/** One member of a cluster of the caller's own, on the loopback interface. */
+/** One member of a cluster of the caller's own. */
 export interface EtcdMember {
   readonly host: string;
   readonly port: number;
@@ -58,10 +62,10 @@ export interface EtcdCluster {
   stop(): Promise<void>;
 }
 
-const host = '127.0.0.1';
 const run = promisify(execFile);
 
-interface Ports {
+interface Place {
+  readonly host: ServerHost;
   readonly client: number;
   readonly peer: number;
 }
@@ -81,17 +85,20 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdCluster>
 }
 
 async function start(options: EtcdOptions): Promise<EtcdCluster> {
-  const { members: count = 1, certificates } = options;
+  const { members: count = 1, certificates, hosts = [] } = options;
   const dir = makeDataDir();
   const scheme = certificates === undefined ? 'http' : 'https';
-  const ports: Ports[] = [];
-  for (let index = 0; index < count; index++)
-    ports.push({ client: await freePort(), peer: await freePort() });
-  const initial = ports.map(({ peer }, index) => `m${index}=http://${host}:${peer}`).join(',');
-  const members = ports.map(
+  const places: Place[] = [];
+  for (let index = 0; index < count; index++) {
+    const host = hosts[index] ?? loopback;
+    places.push({ host, client: await freePort(), peer: await freePort() });
+  }
+  const initial = places.map((place, index) => `m${index}=${peerUrl(place)}`).join(',');
+  const addresses = places.map(({ host, client }) => `${host.address}:${client}`);
+  const members = places.map(
     (own, index) => new Member({ own, index, initial, dir, scheme, options }),
   );
-  const endpoints = ports.map(({ client }) => `${scheme}://${host}:${client}`).join(',');
+  const endpoints = addresses.map((address) => `${scheme}://${address}`).join(',');
   const etcdctl = async (...args: readonly string[]) => {
     const tls =
       certificates === undefined
@@ -113,7 +120,7 @@ async function start(options: EtcdOptions): Promise<EtcdCluster> {
     throw error;
   }
   return {
-    url: `${scheme === 'http' ? 'etcd' : 'etcds'}://${ports.map(({ client }) => `${host}:${client}`).join(',')}`,
+    url: `${scheme === 'http' ? 'etcd' : 'etcds'}://${addresses.join(',')}`,
     members,
     dir,
     etcdctl,
@@ -127,6 +134,10 @@ async function start(options: EtcdOptions): Promise<EtcdCluster> {
     },
     stop,
   };
+}
+
+function peerUrl({ host, peer }: Place): string {
+  return `http://${host.address}:${peer}`;
 }
 
 function program(path: string | undefined, name: string): string {
@@ -153,7 +164,7 @@ function makeDataDir(): string {
 }
 
 interface MemberParts {
-  readonly own: Ports;
+  readonly own: Place;
   readonly index: number;
   readonly initial: string;
   readonly dir: string;
@@ -162,7 +173,7 @@ interface MemberParts {
 }
 
 class Member implements EtcdMember {
-  readonly host = host;
+  readonly host: string;
   readonly port: number;
   readonly #parts: MemberParts;
   readonly #guard: Guard;
@@ -171,6 +182,7 @@ class Member implements EtcdMember {
 
   constructor(parts: MemberParts) {
     this.#parts = parts;
+    this.host = parts.own.host.address;
     this.port = parts.own.client;
     this.#data = join(parts.dir, `m${parts.index}`);
     this.#guard = new Guard(['KILL'], parts.dir);
@@ -183,8 +195,8 @@ class Member implements EtcdMember {
   async start(): Promise<void> {
     const { own, index, initial, dir, scheme, options } = this.#parts;
     const { certificates } = options;
-    const client = `${scheme}://${host}:${own.client}`;
-    const peer = `http://${host}:${own.peer}`;
+    const client = `${scheme}://${this.host}:${own.client}`;
+    const peer = peerUrl(own);
     const tls =
       certificates === undefined
         ? []
@@ -205,6 +217,7 @@ class Member implements EtcdMember {
         ...(options.args ?? []),
       ],
       dir,
+      host: own.host,
       guard: this.#guard,
     });
     this.#process = server;
@@ -234,7 +247,7 @@ class Member implements EtcdMember {
     const { own, index } = this.#parts;
     await this.end();
     await rm(this.#data, { recursive: true, force: true });
-    const peer = `http://${host}:${own.peer}`;
+    const peer = peerUrl(own);
     const args = ['snapshot', 'restore', snapshot, '--name', `m${index}`, '--data-dir', this.#data];
     const cluster = ['--initial-cluster', initial, '--initial-advertise-peer-urls', peer];
     const env = { ...serverEnvironment(), ETCDCTL_API: '3' };

@@ -58,6 +58,16 @@ test -z "$dir" || rm -rf -- "$dir"`;
   }
 }
 
+/** Where a server runs, as far as the network is concerned. */
+export interface ServerHost {
+  readonly address: string;
+  /** What starts a program there. */
+  readonly command: readonly string[];
+}
+
+/** The machine itself, which nobody else reaches. */
+export const loopback: ServerHost = { address: '127.0.0.1', command: [] };
+
 export interface ServerCommand {
   readonly program: string;
   readonly args: readonly string[];
@@ -66,6 +76,8 @@ export interface ServerCommand {
   /** Beside what every server gets. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   readonly account?: Account | undefined;
+  /** Default: {@link loopback}. */
+  readonly host?: ServerHost | undefined;
   readonly guard: Guard;
 }
 
@@ -77,11 +89,13 @@ export class ServerProcess {
   readonly #logStart: number;
   #running = true;
 
-  constructor({ program, args, dir, environment, account, guard }: ServerCommand) {
+  constructor(command: ServerCommand) {
+    const { program, args, dir, environment, account, host = loopback, guard } = command;
     this.#logFile = logFile(dir);
     const log = openSync(this.#logFile, 'a');
     this.#logStart = fstatSync(log).size;
-    this.#child = spawn(program, args, {
+    const [file, ...rest] = [...host.command, program, ...args] as [string, ...string[]];
+    this.#child = spawn(file, rest, {
       cwd: dir,
       // Its own group: a Ctrl-C at the terminal is for the tests, which then end the server.
       detached: true,

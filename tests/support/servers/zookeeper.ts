@@ -6,9 +6,11 @@ import { SteppableClock } from '../clock-shim/steppable-clock.js';
 import {
   freePort,
   Guard,
+  loopback,
   makeServerDir,
   onFreePort,
   removeServerDir,
+  type ServerHost,
   ServerProcess,
 } from './process.js';
 
@@ -20,9 +22,11 @@ export interface ZooKeeperOptions {
   readonly largestSessionMs?: number;
   /** Give it a wall clock of its own, for `stepClock`. Default: that of the machine. */
   readonly clock?: boolean;
+  /** Where each member runs. Default: all on the loopback interface. */
+  readonly hosts?: readonly ServerHost[];
 }
 
-/** A ZooKeeper of the caller's own on the loopback interface. */
+/** A ZooKeeper of the caller's own. */
 export interface ZooKeeperServer {
   /** `zookeeper://host:port`. */
   readonly url: string;
@@ -48,7 +52,6 @@ export interface ZooKeeperServer {
   watches(): Promise<Map<string, number>>;
 }
 
-const host = '127.0.0.1';
 const jars = [
   'zookeeper',
   'zookeeper-jute',
@@ -60,6 +63,7 @@ const jars = [
 const moreJars = ['snappy-java', 'jackson-annotations', 'jackson-core', 'jackson-databind'];
 
 interface Member {
+  readonly host: ServerHost;
   readonly port: number;
   /** Lines of the configuration about the other members. */
   readonly peers: readonly string[];
@@ -68,7 +72,7 @@ interface Member {
 
 /** @throws if Java or Debian's package `zookeeper` is not installed. */
 export async function startZooKeeper(options: ZooKeeperOptions = {}): Promise<ZooKeeperServer> {
-  return onFreePort((port) => startMember({ port, peers: [], id: 1 }, options));
+  return onFreePort((port) => startMember({ host: loopback, port, peers: [], id: 1 }, options));
 }
 
 /** Three members of one ensemble, started side by side; ready when one leads and the others follow. */
@@ -79,12 +83,16 @@ export async function startZooKeeperEnsemble(
   const ports = await Promise.all(
     ids.map(async () => [await freePort(), await freePort(), await freePort()] as const),
   );
+  const hosts = ids.map((_, index) => options.hosts?.[index] ?? loopback);
   const peers = ids.map((id, index) => {
     const [, quorum, election] = ports[index] as readonly [number, number, number];
-    return `server.${id}=${host}:${quorum}:${election}`;
+    return `server.${id}=${hosts[index]?.address}:${quorum}:${election}`;
   });
   const started = await Promise.allSettled(
-    ids.map((id, index) => startMember({ port: ports[index]?.[0] ?? 0, peers, id }, options)),
+    ids.map((id, index) => {
+      const [port = 0] = ports[index] ?? [];
+      return startMember({ host: hosts[index] ?? loopback, port, peers, id }, options);
+    }),
   );
   const members = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   if (members.length === ids.length) return members;
@@ -93,7 +101,8 @@ export async function startZooKeeperEnsemble(
 }
 
 async function startMember(member: Member, options: ZooKeeperOptions): Promise<ZooKeeperServer> {
-  const { port } = member;
+  const { host, port } = member;
+  const { address } = host;
   const missing = [...jars, ...moreJars].map(jarFile).find((file) => !existsSync(file));
   if (missing !== undefined)
     throw new Error(`${missing} is not there: install Debian's package zookeeper`);
@@ -126,9 +135,10 @@ async function startMember(member: Member, options: ZooKeeperOptions): Promise<Z
       ],
       dir,
       environment: clock?.environment,
+      host,
       guard,
     });
-    await server.untilReady(async () => (await modeOf(port)) !== undefined);
+    await server.untilReady(async () => (await modeOf(address, port)) !== undefined);
     return server;
   };
 
@@ -142,8 +152,8 @@ async function startMember(member: Member, options: ZooKeeperOptions): Promise<Z
   }
 
   return {
-    url: `zookeeper://${host}:${port}`,
-    host,
+    url: `zookeeper://${address}:${port}`,
+    host: address,
     port,
     get pid() {
       return server.pid;
@@ -168,8 +178,8 @@ async function startMember(member: Member, options: ZooKeeperOptions): Promise<Z
     get clockOffsetMs() {
       return clock?.offsetMs ?? 0;
     },
-    mode: () => modeOf(port),
-    watches: async () => watchesIn(await word('wchp', port)),
+    mode: () => modeOf(address, port),
+    watches: async () => watchesIn(await word('wchp', address, port)),
   };
 }
 
@@ -178,7 +188,7 @@ function jarFile(name: string): string {
 }
 
 function configuration(
-  { port, peers }: Member,
+  { host, port, peers }: Member,
   data: string,
   { tickTimeMs = 50, smallestSessionMs = 300, largestSessionMs = 60_000 }: ZooKeeperOptions,
 ): string {
@@ -187,7 +197,7 @@ function configuration(
     `minSessionTimeout=${smallestSessionMs}`,
     `maxSessionTimeout=${largestSessionMs}`,
     `dataDir=${data}`,
-    `clientPortAddress=${host}`,
+    `clientPortAddress=${host.address}`,
     `clientPort=${port}`,
     'maxClientCnxns=0',
     'initLimit=100',
@@ -199,8 +209,8 @@ function configuration(
   ].join('\n');
 }
 
-async function modeOf(port: number): Promise<string | undefined> {
-  return /^Mode: (\w+)/m.exec(await word('srvr', port))?.[1];
+async function modeOf(address: string, port: number): Promise<string | undefined> {
+  return /^Mode: (\w+)/m.exec(await word('srvr', address, port))?.[1];
 }
 
 /** Each path in a line of its own, followed by one indented line for each session. */
@@ -215,10 +225,10 @@ function watchesIn(answer: string): Map<string, number> {
 }
 
 /** Asks with a four-letter word; the empty text if there is no answer. */
-function word(text: string, port: number): Promise<string> {
+function word(text: string, address: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = connect(port, host);
+    const socket = connect(port, address);
     socket.setTimeout(1_000, () => socket.destroy());
     socket.on('connect', () => socket.write(text));
     socket.on('data', (bytes) => {
