@@ -26,6 +26,7 @@ export async function postgresStage(): Promise<Stage> {
     `CREATE ROLE ${role} LOGIN PASSWORD '${password}'`,
     `GRANT USAGE ON SCHEMA tenure TO ${role}`,
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tenure TO ${role}`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA tenure TO ${role}`,
     `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA tenure TO ${role}`,
   ]);
   return {
