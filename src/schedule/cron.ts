@@ -18,6 +18,8 @@ export class CronTimes {
   readonly #wall: Cron;
   readonly #hours: Hours;
   readonly #zone: ZoneClock;
+  /** A leader asks the same at all news, and a day that comes in years takes long to find. */
+  #answered: { readonly afterMs: number; readonly dueMs: number | undefined } | undefined;
 
   /** @throws {OptionError} for an expression or a time zone that is none, or that is never due. */
   constructor(expression: string, timeZone: string) {
@@ -38,8 +40,11 @@ export class CronTimes {
       const remedy = 'use a Unix time in milliseconds';
       throw new OptionError('afterMs', afterMs, 'is no time', remedy);
     }
+    if (this.#answered?.afterMs === afterMs) return this.#answered.dueMs;
     const foundMs = this.#firstAfter(afterMs);
-    return this.#hours === 'some' ? foundMs : this.#orRepeated(afterMs, foundMs);
+    const dueMs = this.#hours === 'some' ? foundMs : this.#orRepeated(afterMs, foundMs);
+    this.#answered = { afterMs, dueMs };
+    return dueMs;
   }
 
   /** As if no time were shown twice, but for where that began before `afterMs` and counts. */
