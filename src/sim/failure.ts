@@ -19,12 +19,13 @@ export async function explain(
   requireKnown('options', options, { plant: true });
   const shrunk = await shrink(failed, options);
   const trace: string[] = [];
-  await run(shrunk.plan, { ...options, isHashed: false, onLine: (line) => trace.push(line) });
+  const onLine = (line: string) => trace.push(line);
+  const shown = await run(shrunk.plan, { ...options, isHashed: false, onLine });
   const { seed, schedule, model, scenario } = shrunk.plan;
   const which = `--seed ${seed} --model ${model.name} --scenario ${scenario.name}`;
   const summary = [
     `Seed ${seed}, model ${model.name}, scenario ${scenario.name}.`,
-    `Violated (${shrunk.violation?.checker}): ${shrunk.violation?.what}.`,
+    `Violated (${shown.violation?.checker}): ${shown.violation?.what}.`,
     `It takes ${schedule.length} of ${failed.plan.schedule.length} faults:`,
     JSON.stringify(schedule),
     `Again, with these in a file: tenure sim ${which} --schedule FILE`,

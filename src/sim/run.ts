@@ -100,8 +100,11 @@ export async function run(plan: Plan, options: RunOptions = {}): Promise<RunResu
     leave();
   }
   const { violation, coverage } = book;
-  if (violation !== undefined)
-    trace.add(violation.atMs, violation.checker, 'violated', violation.what);
+  if (violation !== undefined) {
+    // A line is one, and the same whether or not errors remember their callers.
+    const [what = ''] = violation.what.split('\n', 1);
+    trace.add(violation.atMs, violation.checker, 'violated', what);
+  }
   const { eventCount, nowMs: simulatedMs } = world;
   const hash = trace.digest();
   return { plan, violation, hash, coverage, simulatedMs, eventCount, lineCount: trace.lineCount };

@@ -14,7 +14,7 @@ const beginsAtMs = Date.UTC(2026, 0, 1);
 /** The world of one run, all machines in it, and the network between them. */
 export class Stage {
   readonly seed: number;
-  readonly world = new World();
+  readonly world: World;
   readonly witness = new Witness();
   readonly network: Network;
   readonly trace: Trace;
@@ -24,6 +24,7 @@ export class Stage {
   constructor({ seed, processIds, model, scenario }: Plan, trace: Trace) {
     this.seed = seed;
     this.trace = trace;
+    this.world = trace.isShown ? new World() : new World(0);
     this.network = new Network(this.world, seed);
     this.processes = processIds.map((id) => this.#add(id));
     for (const id of [...model.servers, resourceId, ...(scenario.servers ?? [])]) this.#add(id);

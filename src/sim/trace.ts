@@ -29,6 +29,11 @@ export class Trace {
     this.isKept = isHashed || onLine !== undefined;
   }
 
+  /** Somebody reads the lines. */
+  get isShown(): boolean {
+    return this.#onLine !== undefined;
+  }
+
   get lineCount(): number {
     return this.#lineCount;
   }

@@ -18,6 +18,8 @@ export function ownershipChecker(): Checker {
   const wanted = new Set<string>();
   /** Since when a term is known to be over. */
   const over = new Map<string, number>();
+  /** Of whichever name: hardly any that is renewed is among them. */
+  const overTerms = new Set<number>();
 
   function asked({ operation, args }: Pick<CallRecord, 'operation' | 'args'>): void {
     if (operation !== 'release' && operation !== 'handoff') return;
@@ -58,8 +60,10 @@ export function ownershipChecker(): Checker {
     if (operation !== 'renew' || !('value' in outcome)) return;
     const results = outcome.value as readonly { readonly outcome: string }[];
     for (const [index, { name, holder, term }] of (args[0] as readonly RenewRequest[]).entries()) {
-      const key = keyOf(name, holder, term);
       const isRenewed = results[index]?.outcome === 'renewed';
+      if (isRenewed && !overTerms.has(term)) continue;
+      const key = keyOf(name, holder, term);
+      overTerms.add(term);
       const overAtMs = over.get(key);
       if (!isRenewed) over.set(key, overAtMs ?? bench.nowMs());
       else if (overAtMs !== undefined && overAtMs < sentAtMs && !bench.isExcused('belief'))

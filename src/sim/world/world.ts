@@ -10,11 +10,17 @@ const eventsPerTurn = 5_000;
  * Between two events every promise that can settle settles, so nothing depends on how fast the machine is.
  */
 export class World {
+  readonly #stackDepth: number;
   readonly #queue = new Queue();
   #nowMs = 0;
   #order = 0;
   #eventCount = 0;
   #failure: { readonly error: unknown } | undefined;
+
+  /** @param stackDepth how many callers an error that is made in here remembers: it takes long, and is read when one is unexpected. */
+  constructor(stackDepth = Error.stackTraceLimit) {
+    this.#stackDepth = stackDepth;
+  }
 
   /** The one true time, which no process can read. */
   get nowMs(): number {
@@ -45,11 +51,15 @@ export class World {
   run(untilMs: number, isOver: () => boolean = () => false): Promise<void> {
     return new Promise((resolve, reject) => {
       const turn = () => {
+        const before = Error.stackTraceLimit;
+        Error.stackTraceLimit = this.#stackDepth;
         try {
           if (this.#turn(untilMs, isOver)) resolve();
           else setImmediate(turn);
         } catch (error) {
           reject(error);
+        } finally {
+          Error.stackTraceLimit = before;
         }
       };
       // A drain is only right at the bottom of the stack, never inside of a microtask.
