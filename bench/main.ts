@@ -14,6 +14,7 @@ import { crashTakeover, gracefulHandoff } from './ownership.js';
 import type { Place } from './per-store.js';
 import * as stores from './per-store.js';
 import { fencedWrite } from './redis-fence.js';
+import { simulatedMinutes } from './sim.js';
 import { type MeasuredStore, measuredStores } from './stores/index.js';
 import { idleWorker, orderedProcessing } from './streams.js';
 
@@ -41,6 +42,7 @@ const benchmarks: Record<string, Benchmark> = {
   'failover-requests': requestsPerFailover,
   'fence-postgres': fencedWrites,
   'redis-fence': fencedWrite,
+  sim: simulatedMinutes,
 };
 
 /** Those that are tried on each store, against its plain client in the same run. */
