@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Line } from './history.js';
-import { beliefsIn, doubleBeliefsIn, faultsIn } from './measures.js';
+import { beliefsIn, doubleBeliefsIn, faultsIn, turnedAwayIn } from './measures.js';
 
 const at = (atMs: number, who: string, event: string, facts: object = {}): Line => ({
   atMs,
@@ -64,5 +64,25 @@ describe('a fault', () => {
       { kind: 'kill', with: ['cut off'], hasFailed: false, recoveredAtMs: undefined },
       { kind: 'cut off', with: ['kill'], hasFailed: true },
     ]);
+  });
+});
+
+describe('who is turned away', () => {
+  const denied = { error: 'StoreMisconfiguredError', message: 'a right is missing' };
+  const fault = [
+    at(1_000, 'nemesis', 'faultBegins', { fault: 1, kind: 'password changed' }),
+    at(2_000, 'nemesis', 'recovered', { fault: 1 }),
+  ];
+
+  it('is told of if nothing is wrong with the store', () => {
+    for (const atMs of [500, 60_000])
+      expect(turnedAwayIn([...fault, at(atMs, 'b.1', 'leadFailed', denied)])).toEqual([
+        'b.1 was turned away by a sound store: StoreMisconfiguredError: a right is missing',
+      ]);
+  });
+
+  it('is nothing new in a fault, and a moment after it', () => {
+    for (const atMs of [1_500, 5_000])
+      expect(turnedAwayIn([...fault, at(atMs, 'b.1', 'leadFailed', denied)])).toEqual([]);
   });
 });

@@ -73,6 +73,27 @@ export function doubleBeliefsIn(beliefs: readonly Belief[]): DoubleBelief[] {
   );
 }
 
+/** Faults are over when somebody writes again; the others may take so much longer. */
+const belatedMs = 10_000;
+
+/**
+ * Processes whom the store turned away for good while nothing was wrong with it, one line each with what they were told. In a
+ * fault a store may do so: its password is another one. Else who starts them has made a mistake, or they have.
+ */
+export function turnedAwayIn(lines: readonly Line[]): string[] {
+  const faults = faultsIn(lines);
+  const isDisturbed = (atMs: number) =>
+    faults.some(
+      ({ beganAtMs, recoveredAtMs = Infinity }) =>
+        beganAtMs <= atMs && atMs <= recoveredAtMs + belatedMs,
+    );
+  return lines
+    .filter(({ event, atMs }) => event === 'leadFailed' && !isDisturbed(atMs))
+    .map(
+      ({ who, error, message }) => `${who} was turned away by a sound store: ${error}: ${message}`,
+    );
+}
+
 const trouble = new Set([
   ...['uncertain', 'renewalFailed', 'campaignFailed', 'workFailed', 'failed', 'unknown', 'refused'],
   ...['aborted', 'lost', 'woke', 'ended', 'leadFailed', 'termHealed'],

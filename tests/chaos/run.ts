@@ -10,7 +10,14 @@ import { networkFaults } from './faults/network.js';
 import { processFaults } from './faults/processes.js';
 import { History } from './history.js';
 import { violationsIn } from './judgement.js';
-import { beliefsIn, type DoubleBelief, doubleBeliefsIn, faultsIn, type Met } from './measures.js';
+import {
+  beliefsIn,
+  type DoubleBelief,
+  doubleBeliefsIn,
+  faultsIn,
+  type Met,
+  turnedAwayIn,
+} from './measures.js';
 import { Nemesis } from './nemesis.js';
 import { freezeBetweenStatements, type PlacedFreeze } from './placed.js';
 import { planOf } from './plan.js';
@@ -132,7 +139,7 @@ async function play(options: ChaosOptions, rig: Rig): Promise<ChaosReport> {
   history.note('run', 'ends', { violations, hasRecovered });
   return {
     ...{ store, seed, isFenced, durationMs, ttlMs, violations, hasRecovered, placed },
-    accidents: crew.accidents,
+    accidents: [...crew.accidents, ...turnedAwayIn(history.lines)],
     faults: faultsIn(history.lines),
     doubleBeliefs: doubleBeliefsIn(beliefsIn(history.lines)),
     acceptedCount: rows.length,
