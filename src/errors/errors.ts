@@ -160,6 +160,14 @@ function got(value: unknown): string {
 
 const previewLength = 60;
 
+/** What JSON leaves as it is, and a terminal does not show, or shows as another line or order. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function codeOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
 /** A value as a short, single-line, secret-free text for a message. */
 export function preview(value: unknown): string {
   if (typeof value === 'string') {
@@ -168,7 +176,7 @@ export function preview(value: unknown): string {
       text.length > previewLength
         ? `${text.slice(0, previewLength)}... ${text.length} characters`
         : text;
-    return JSON.stringify(cut);
+    return JSON.stringify(cut).replace(unseen, codeOf);
   }
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'function') return 'a function';

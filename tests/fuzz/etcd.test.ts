@@ -15,6 +15,7 @@ import { call } from '../support/call.js';
 import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
 import { damaged, foreignTexts, wrongJson } from './damage.js';
 import { abuseFence, installed } from './fence-scene.js';
+import { useHostileAtFence, useHostileNames } from './hostile-use.js';
 import { fewOrAll } from './rounds.js';
 import { abuse, type Place, some, standings } from './scene.js';
 
@@ -51,10 +52,25 @@ function put({ key, lease }: Pick<EtcdKeyValue, 'key' | 'lease'>, value: string)
   return admin.txn([], [operation], 'a text', admin.deadline(10_000));
 }
 
+describe('hostile names in etcd', () => {
+  it('work as they are, none as another', async () => {
+    const namespace = `*{}[]'"\\%?$;-- é`;
+    const coordinator = etcdCoordinator(cluster.url, { namespace, prefix: 'a\0b/*' });
+    open.push(coordinator);
+    await useHostileNames(coordinator);
+  });
+
+  it('work so at a fence', async () => {
+    const fence = etcdFence(cluster.url, { namespace: '*{}', prefix: '\n%', ...call });
+    await useHostileAtFence(fence);
+    await fence.close();
+  });
+});
+
 describe('what stands in etcd at a fence and was meddled with', () => {
   it('lets nobody pass, and is told with its remedy', async () => {
     const namespace = `fuzz/${process.pid}`;
-    const fence = etcdFence(cluster.url, { namespace });
+    const fence = etcdFence(cluster.url, { namespace, ...call });
     const keys = new FenceKeys('', namespace);
     const valid = `1|7|${installed.holder.digest}`;
     const isOurs = (text: string) => /^1\|[1-9]\d{0,14}\|[0-9a-f]{32}$/.test(text);

@@ -10,12 +10,15 @@ import { isRowRefusal, postgresFence, postgresRowGuard } from '../../src/fences/
 import { type RedisBatch, redisFence } from '../../src/fences/redis/index.js';
 import { FenceKeys } from '../../src/fences/redis/keys.js';
 import { type SqliteFenceTransaction, sqliteFence } from '../../src/fences/sqlite/index.js';
+import { call } from '../support/call.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
 import { openDatabase } from '../support/sqlite-database.js';
 import { damaged } from './damage.js';
 import { abuseFence, installed, type Meddling, wrongDigests, wrongTerms } from './fence-scene.js';
 import { fewOrAll } from './rounds.js';
 
+/** However busy the machine is. */
+const { timeoutMs } = call;
 let database: FreshDatabase;
 let stranger: pg.Pool;
 let admin: Redis;
@@ -37,7 +40,7 @@ const upsert =
 
 /** In a schema of its own, whose table somebody has altered. */
 async function inPostgres(schema: string, altered: string, meddlings: readonly Meddling[]) {
-  const fence = postgresFence<pg.PoolClient>(database.url, { schema });
+  const fence = postgresFence<pg.PoolClient>(database.url, { schema, timeoutMs });
   await fence.migrate();
   await stranger.query(`ALTER TABLE ${schema}.fences ${altered}`);
   try {
@@ -64,7 +67,7 @@ const setting =
       stranger.query(`UPDATE ${schema}.fences SET ${column} = ${value} WHERE name = $1`, [name]),
   });
 
-describe.concurrent('what stands at a fence and was meddled with lets nobody pass, and is told with its remedy', () => {
+describe('what stands at a fence and was meddled with lets nobody pass, and is told with its remedy', () => {
   it('in PostgreSQL, without the constraints of the table', async () => {
     const nothing = ['fences_term_check', 'fences_holder_digest_check'];
     const altered = [
@@ -187,8 +190,13 @@ describe.concurrent('what stands at a fence and was meddled with lets nobody pas
     const namespace = `fuzz/${process.pid}`;
     const keys = new FenceKeys(`tenure-fence:fuzz-${process.pid}`, namespace);
     const hashTag = keys.hashTag.slice(1, -1);
-    const fence = redisFence(inject('redisUrl'), { namespace, hashTag });
-    const gate = new Gate({ fence, resource: { accepts: () => true } });
+    const fence = redisFence(inject('redisUrl'), {
+      namespace,
+      hashTag,
+      timeoutMs,
+      connectTimeoutMs: timeoutMs,
+    });
+    const gate = new Gate({ fence, resource: { accepts: () => true }, timeoutMs });
     const isAdmitted = async (name: string, term: number) => {
       const headers: Readonly<Record<string, string>> = {
         'fencing-token': String(term),
@@ -246,7 +254,11 @@ describe.concurrent('what stands at a fence and was meddled with lets nobody pas
 
   it('in the record of an effect in Redis', async () => {
     const namespace = `fuzz-effects/${process.pid}`;
-    const fence = redisFence(inject('redisUrl'), { namespace });
+    const fence = redisFence(inject('redisUrl'), {
+      namespace,
+      timeoutMs,
+      connectTimeoutMs: timeoutMs,
+    });
     const keys = new FenceKeys(fence.hashTag.slice(1, -1), namespace);
     const key = keys.effect({ scope: 'scope', key: 'key', seq: 1 });
     const record = () =>

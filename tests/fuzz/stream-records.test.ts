@@ -24,7 +24,10 @@ afterAll(async () => {
 /** A topic of its own, whose shards are given out one by one: each way to meddle has two of them. */
 function newTopic(topic: string) {
   const namespace = `fuzz/${process.pid}`;
-  const store = redisStreams(inject('redisUrl'), { namespace, topic });
+  const store = redisStreams(inject('redisUrl'), {
+    ...{ namespace, topic },
+    connectTimeoutMs: call.timeoutMs,
+  });
   open.push(store);
   const keys = new StreamKeys(namespace, topic);
   let next = 0;
@@ -77,7 +80,7 @@ const otherTypes: Readonly<Record<string, (key: string) => Promise<unknown>>> = 
   string: (key) => admin.set(key, '1'),
 };
 
-describe.concurrent('what stands in a stream in Redis and was meddled with', () => {
+describe('what stands in a stream in Redis and was meddled with', () => {
   it('as the owner of a log lets nobody in, and is told with its key', async () => {
     const { store, keys, nextShard } = newTopic('owners');
     const valid = `1|7|${Holder.create('ann', realRuntime).digest}`;

@@ -7,6 +7,7 @@ import { type ZooKeeperCoordinator, zookeeperCoordinator } from '../../src/zooke
 import { call } from '../support/call.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
 import { foreignTexts, wrongJson } from './damage.js';
+import { useHostileNames } from './hostile-use.js';
 import { abuse, type Place, some, standings } from './scene.js';
 
 let server: ZooKeeperServer;
@@ -33,6 +34,17 @@ function newSpace() {
   open.push(coordinator);
   return { coordinator, paths: new ZooKeeperPaths('', namespace) };
 }
+
+describe('hostile names in ZooKeeper', () => {
+  it('work as they are, none as another', async () => {
+    const namespace = `*{}[]'"\\%?$;-- é`;
+    const coordinator = zookeeperCoordinator(`zookeeper://127.0.0.1:${server.port}/%2A%20é`, {
+      namespace,
+    });
+    open.push(coordinator);
+    await useHostileNames(coordinator);
+  });
+});
 
 describe('what stands in ZooKeeper under a name and was meddled with', () => {
   it.each(standings)(

@@ -5,5 +5,5 @@ export {
   type EtcdCoordinatorOptions,
   etcdCoordinator,
 } from './coordinator.js';
-export { EtcdKeys } from './keys.js';
+export { checkPrefix, EtcdKeys } from './keys.js';
 export { leaderOf, viewOf } from './view.js';

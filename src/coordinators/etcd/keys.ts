@@ -110,12 +110,16 @@ export class EtcdKeys {
 
 const longestPrefixBytes = 1_024;
 
-/** Half a surrogate pair has no UTF-8 form: all of them would be one prefix. */
-function checkPrefix(prefix: string): string {
+/**
+ * Half a surrogate pair has no UTF-8 form: all of them would be one prefix.
+ *
+ * @throws {OptionError} naming `option`.
+ */
+export function checkPrefix(prefix: string, option = 'prefix'): string {
   const isText = typeof prefix === 'string' && prefix.isWellFormed();
   if (isText && Buffer.byteLength(prefix) <= longestPrefixBytes) return prefix;
   const remedy = `use at most ${longestPrefixBytes} bytes of UTF-8 text`;
-  throw new OptionError('prefix', prefix, 'is no text for keys or too long', remedy);
+  throw new OptionError(option, prefix, 'is no text for keys or too long', remedy);
 }
 
 function decode(encoded: string): string | undefined {

@@ -1,4 +1,4 @@
-import { EtcdKeys, type EtcdTlsOptions } from '../../coordinators/etcd/index.js';
+import { checkPrefix, EtcdKeys, type EtcdTlsOptions } from '../../coordinators/etcd/index.js';
 import { validateName } from '../../coordinators/index.js';
 import { requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
@@ -13,7 +13,7 @@ export interface EtcdFenceOptions {
    */
   readonly namespace?: string;
   /**
-   * Stands before every key of the fence, for a user that may use one part of the key space alone. Any text. It does not
+   * Stands before every key of the fence, for a user that may use one part of the key space alone: at most 1 KiB of text. It does not
    * stand before the keys that are written through the fence. Default empty.
    */
   readonly prefix?: string;
@@ -49,7 +49,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 export function resolveOptions(options: EtcdFenceOptions): ResolvedOptions {
   const { namespace = 'default', prefix = '', timeoutMs = 5_000 } = options;
   validateName(namespace, 'namespace');
-  checkPrefix('prefix', prefix);
+  checkPrefix(prefix);
   if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > dayMs) {
     const remedy = `use whole milliseconds from 100 to ${dayMs}`;
     throw new OptionError('timeoutMs', timeoutMs, 'is no such duration', remedy);
@@ -66,11 +66,6 @@ function leasesOf(leases: EtcdFenceOptions['leases']): EtcdKeys | undefined {
   if (leases === undefined) return undefined;
   const known = { namespace: true, prefix: true } as const;
   const { namespace = 'default', prefix = '' } = requireKnown('leases', leases, known);
-  checkPrefix('leases.prefix', prefix);
+  checkPrefix(prefix, 'leases.prefix');
   return new EtcdKeys(prefix, validateName(namespace, 'leases.namespace'));
-}
-
-function checkPrefix(option: string, prefix: string): void {
-  if (typeof prefix === 'string' && prefix.isWellFormed()) return;
-  throw new OptionError(option, prefix, 'is not a text', 'pass a text, or leave it out');
 }

@@ -89,7 +89,8 @@ export function resolveOptions(options: RedisFenceOptions): ResolvedOptions {
   if (effectLifeMs !== undefined) checkDuration('effectLifeMs', effectLifeMs, minuteMs, centuryMs);
   return {
     namespace,
-    hashTag: checkHashTag(options.hashTag ?? usualTag),
+    // A usual one is as long as the encoded namespace makes it, and holds nothing that would have to be refused.
+    hashTag: options.hashTag === undefined ? usualTag : checkHashTag(options.hashTag),
     leases,
     confirmation: checkReplicas(options),
     effectLifeMs,

@@ -18,6 +18,7 @@ import {
   mysqlFence,
 } from '../../../src/fences/mysql/index.js';
 import { abuseFence, type Meddling, wrongDigests, wrongTerms } from '../../fuzz/fence-scene.js';
+import { useHostileAtFence } from '../../fuzz/hostile-use.js';
 import { type MariaDbServer, startMariaDb } from '../../support/servers/index.js';
 import { openPool, prepare, put, readData, runSql } from './subject.js';
 
@@ -652,6 +653,13 @@ describe('a check or a record of the MySQL fence', () => {
     expect(await readData(server.url, `${name}/after`)).toBeUndefined();
   });
 
+  it('keeps hostile names, keys and ids apart, in a database whose name is a word of SQL', async () => {
+    const guarding = mysqlFence(server.url, { database: 'select', timeoutMs: 30_000 });
+    await guarding.migrate();
+    await useHostileAtFence(guarding);
+    await guarding.close();
+  });
+
   it('lets nobody pass by a row that somebody meddled with, and is told with its remedy', async () => {
     const database = 'meddled';
     await prepare(server.url, { database });
@@ -667,7 +675,7 @@ describe('a check or a record of the MySQL fence', () => {
       spoil: (name: string) =>
         pool.query(`UPDATE ${database}.fences SET ${column} = ${value} WHERE name = ?`, [name]),
     });
-    const guarding = mysqlFence(pool, { database });
+    const guarding = mysqlFence(pool, { database, timeoutMs: 30_000 });
     const wrong = await abuseFence<PoolConnection>({
       fence: guarding,
       width: 8,
