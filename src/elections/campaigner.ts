@@ -17,7 +17,7 @@ interface Wanted {
   readonly waitMs: number;
   readonly above?: number | undefined;
   /** As of `Leases.acquire`. */
-  readonly onAnswered?: () => void;
+  readonly onAdmitted?: () => void;
 }
 
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
@@ -40,9 +40,10 @@ export class Campaigner {
   }
 
   /**
-   * Waits until it has won; `undefined` if `signal` aborts. As long as the store has never answered, what trying again cannot
-   * help is the caller's: a wrong option, a wrong password, a misconfigured store, a foreign record. Later on it goes on all
-   * the same: who led once, or stood by, must not leave the field for somebody's short mistake, or while a password changes.
+   * Waits until it has won; `undefined` if `signal` aborts. As long as it has never stood in the queue, what trying again cannot
+   * help is the caller's: a wrong option, a wrong password, a missing right, a misconfigured store, a foreign record. Later on
+   * it goes on all the same: who led once, or stood by, must not leave the field for somebody's short mistake, or while a
+   * password changes.
    */
   async win(
     signal: AbortSignal,
@@ -51,16 +52,16 @@ export class Campaigner {
     const { leases, options, announcer } = this.#context;
     const { firstPauseMs: firstMs, longestPauseMs: limitMs } = options;
     const backoff = new Backoff(leases.runtime, { firstMs, limitMs });
-    let isKnown = !isFirst;
-    const onAnswered = () => {
-      isKnown = true;
+    let wasAdmitted = !isFirst;
+    const onAdmitted = () => {
+      wasAdmitted = true;
     };
     while (!signal.aborted) {
       try {
-        return await this.wait(signal, { waitMs: Number.POSITIVE_INFINITY, above, onAnswered });
+        return await this.wait(signal, { waitMs: Number.POSITIVE_INFINITY, above, onAdmitted });
       } catch (error) {
         if (signal.aborted) break;
-        if (!isKnown || error instanceof ClosedError) throw error;
+        if (!wasAdmitted || error instanceof ClosedError) throw error;
         const retryInMs = backoff.nextMs();
         announcer.tell('campaignFailed', { error, retryInMs });
         await sleep(leases.runtime, retryInMs, signal);
@@ -71,13 +72,13 @@ export class Campaigner {
 
   async #wait(
     signal: AbortSignal,
-    { waitMs, above, onAnswered }: Wanted,
+    { waitMs, above, onAdmitted }: Wanted,
   ): Promise<Lease | undefined> {
     const { leases, options, announcer, presence } = this.#context;
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
-      ...(onAnswered !== undefined && { onAnswered }),
+      ...(onAdmitted !== undefined && { onAdmitted }),
       waitMs,
       signal,
       onQueued: () => presence.enterIfOpen(),

@@ -122,11 +122,11 @@ export class Election {
    *   rejects with {@link WorkOverdueError}: end the process. Its lease expires, and a lock-delay follows if there is one, unless the work stops before.
    *
    * Resolves with what `work` returned after it had been told to stop by `signal` or a close; `undefined` if there was none.
-   * Errors of the store are tried again for ever (`campaignFailed`), whatever they are once the store has answered this process:
-   * who stands by when a password changes goes on when the new one works.
+   * Errors of the store are tried again for ever (`campaignFailed`), whatever they are once this process has led or has stood in
+   * the queue: who stands by when a password changes goes on when the new one works.
    *
-   * @throws {OptionError} if this process is not eligible. {@link CampaignUnderWayError} as {@link campaign}. Before the store
-   * has answered for the first time {@link StoreMisconfiguredError} and {@link RecordCorruptError}. {@link ClosedError} if the leases or
+   * @throws {OptionError} if this process is not eligible. {@link CampaignUnderWayError} as {@link campaign}. Before it
+   * has led or stood in the queue {@link StoreMisconfiguredError} and {@link RecordCorruptError}. {@link ClosedError} if the leases or
    * the coordinator are closed meanwhile. {@link WorkOverdueError}. Never what `work` throws.
    */
   async lead<T>(work: Work<T>, options: StopOptions = {}): Promise<T | undefined> {

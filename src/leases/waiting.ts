@@ -15,8 +15,8 @@ export interface WaitingOptions {
   readonly attempt: () => Promise<AcquireOutcome>;
   /** Enters the queue. */
   readonly enroll: (listener: QueueListener) => Enrollment;
-  /** Called once, when the store has answered that somebody else has the name, or what its queue is like. */
-  readonly onAnswered: () => void;
+  /** Called once, when the store has answered that we stand in the queue. */
+  readonly onAdmitted: () => void;
   /** Called when the store gave no usable answer, and before it is asked again. */
   readonly onRetry: (error: TenureError, retryInMs: number) => void;
   /** Whether the store's record says that the lease is there. */
@@ -43,7 +43,7 @@ export class Waiting implements QueueListener {
   /** In the queue; `undefined`: not known. */
   #place: number | undefined;
   #callCount = 0;
-  #isAnswered = false;
+  #isAdmitted = false;
   /** Why the last try came to nothing, if it is not that somebody else has the name. */
   #error: unknown;
   #ended: { readonly reason: unknown } | undefined;
@@ -93,7 +93,7 @@ export class Waiting implements QueueListener {
 
   heard(current: LeaseRecord | undefined, position: number | undefined, rank: number): void {
     this.#place = position === undefined ? undefined : position + rank;
-    this.#answered();
+    this.#admitted();
     // Whoever finds it free was not called, and nor perhaps was anybody: no matter where in the queue, it tries.
     if (current === undefined || isReservedFor(this.#options.holderId, current))
       this.#hasten(turnAfterCallMs(rank, this.#random));
@@ -147,7 +147,6 @@ export class Waiting implements QueueListener {
       return undefined;
     }
     this.#backoff.reset();
-    this.#answered();
     // A call that came since then is newer than this answer.
     if (callCount === this.#callCount) this.#postpone(outcome.current);
     return undefined;
@@ -164,10 +163,10 @@ export class Waiting implements QueueListener {
     return false;
   }
 
-  #answered(): void {
-    if (this.#isAnswered) return;
-    this.#isAnswered = true;
-    this.#options.onAnswered();
+  #admitted(): void {
+    if (this.#isAdmitted) return;
+    this.#isAdmitted = true;
+    this.#options.onAdmitted();
   }
 
   /** The turn is in `afterMs`, if it is not before. */

@@ -29,10 +29,10 @@ export interface WaitOptions extends AcquireOptions {
    */
   readonly onQueued?: () => void;
   /**
-   * Called once, when the store has answered for the first time and has not granted the name: it is there, and takes what this
-   * process asks for. What it throws is a process warning.
+   * Called once, when the store has answered that this process stands in its queue: login and rights are as they should be, and
+   * from here on only time, or an operator, is in the way. What it throws is a process warning.
    */
-  readonly onAnswered?: () => void;
+  readonly onAdmitted?: () => void;
   /**
    * Told of each error of the store that is tried again while waiting; the next try is in `retryInMs`, or before, if
    * something is heard meanwhile. What it throws is a process warning.
@@ -82,10 +82,10 @@ export class Waits {
 
   #create(name: string, options: WaitOptions, timing: ResolvedTiming): Waiting {
     const { runtime, holderId, roster, attempt, confirm } = this.#options;
-    const { preference = 0, metadata, onQueued, onAnswered, onRetry } = options;
+    const { preference = 0, metadata, onQueued, onAdmitted, onRetry } = options;
     // Isolated: what a listener of the user's throws must not end the wait.
     const queued = isolated('onQueued', () => onQueued?.());
-    const answered = isolated('onAnswered', () => onAnswered?.());
+    const admitted = isolated('onAdmitted', () => onAdmitted?.());
     const retried = isolated('onRetry', (retry: [error: TenureError, retryInMs: number]) =>
       onRetry?.(...retry),
     );
@@ -103,7 +103,7 @@ export class Waits {
         queued(undefined);
         return roster.enroll(name, asked, timing, listener);
       },
-      onAnswered: () => answered(undefined),
+      onAdmitted: () => admitted(undefined),
       onRetry: (...retry) => retried(retry),
       confirm,
     });
@@ -113,7 +113,7 @@ export class Waits {
 const waitKeys: Known<WaitOptions> = {
   ...acquireKeys,
   ...{ waitMs: true, signal: true, preference: true },
-  ...{ onQueued: true, onAnswered: true, onRetry: true },
+  ...{ onQueued: true, onAdmitted: true, onRetry: true },
 };
 
 /** @throws {OptionError} for options that are none, as they come from a caller whom no compiler checked. */
@@ -122,8 +122,8 @@ export function requireWaitOptions(options: WaitOptions): void {
   if (waitMs !== undefined && !(typeof waitMs === 'number' && waitMs >= 0))
     throw new OptionError('waitMs', waitMs, 'is not a duration', 'use 0 or more milliseconds');
   if (preference !== undefined) checkPreference(preference);
-  const { onQueued, onAnswered, onRetry } = listeners;
-  for (const [option, listener] of Object.entries({ onQueued, onAnswered, onRetry })) {
+  const { onQueued, onAdmitted, onRetry } = listeners;
+  for (const [option, listener] of Object.entries({ onQueued, onAdmitted, onRetry })) {
     if (listener !== undefined && typeof listener !== 'function')
       throw new OptionError(option, listener, 'is not a function', 'pass one, or leave it out');
   }

@@ -14,20 +14,23 @@ afterEach(async () => {
   expect(fixture.runtime.pendingTimerCount).toBe(0);
 });
 
-/** A candidate whom the store does not let in while `isLockedOut`. */
+/** A candidate whom the store does not let in while `isLockedOut`, and not into the queue unless it `mayEnroll`. */
 function passwordHolder(id: string) {
   const { coordinator, link, runtime } = fixture.process(id);
-  const door = { isLockedOut: false };
+  const { acquire, renew, read, enroll } = coordinator;
+  const door = { isLockedOut: false, mayEnroll: true };
   const guarded =
-    <Input extends unknown[], Output>(act: (...input: Input) => Promise<Output>) =>
+    <Input extends unknown[], Output>(
+      act: (...input: Input) => Promise<Output>,
+      isShut = () => door.isLockedOut,
+    ) =>
     (...input: Input) =>
-      door.isLockedOut
+      isShut()
         ? Promise.reject<Output>(new StoreMisconfiguredError('wrong password'))
         : act.apply(coordinator, input);
-  const { acquire, renew, read, enroll } = coordinator;
   const locked = altered(coordinator, {
-    ...{ acquire: guarded(acquire), renew: guarded(renew) },
-    ...{ read: guarded(read), enroll: guarded(enroll) },
+    ...{ acquire: guarded(acquire), renew: guarded(renew), read: guarded(read) },
+    enroll: guarded(enroll, () => door.isLockedOut || !door.mayEnroll),
   });
   const leases = new Leases(locked, { id, runtime, ttlMs });
   const elections = new Elections(leases);
@@ -97,6 +100,18 @@ describe('a password that is changed', () => {
     const error = await rejection(runtime.advanceUntil(standby.leading));
     expect(error).toBeInstanceOf(StoreMisconfiguredError);
     standby.door.isLockedOut = false;
+    await standby.leave();
+  });
+
+  it("is the caller's at the start, also of somebody who may ask for the name and not stand in its queue", async () => {
+    const { runtime } = fixture;
+    candidate(fixture, 'leader');
+    await runtime.advance(100);
+    const standby = passwordHolder('standby');
+    standby.door.mayEnroll = false;
+    const error = await rejection(runtime.advanceUntil(standby.leading));
+    expect(error).toBeInstanceOf(StoreMisconfiguredError);
+    standby.door.mayEnroll = true;
     await standby.leave();
   });
 });

@@ -103,20 +103,20 @@ describe('whoever waits', () => {
     expect(queued).toEqual(['b']);
   });
 
-  it('is told once that the store has answered, however late that is, and not if it had the name at once', async () => {
+  it('is told once that the store has it in its queue, however late that is, and not if it had the name at once', async () => {
     const { runtime, processes } = fixtureOf('a', 'b');
     const [a, b] = processes as [QueueProcess, QueueProcess];
-    const answered: string[] = [];
-    const first = startWaiting(a, { onAnswered: () => answered.push('a') });
+    const admitted: string[] = [];
+    const first = startWaiting(a, { onAdmitted: () => admitted.push('a') });
     await runtime.advance(10);
     b.link.cut();
-    startWaiting(b, { onAnswered: () => answered.push('b') });
+    startWaiting(b, { onAdmitted: () => admitted.push('b') });
     await runtime.advance(3 * ttlMs);
-    expect(answered).toEqual([]);
+    expect(admitted).toEqual([]);
     b.link.heal();
     await runtime.advance(3 * ttlMs);
     expect(first.lease?.state).toBe('held');
-    expect(answered).toEqual(['b']);
+    expect(admitted).toEqual(['b']);
   });
 
   it('shows others the metadata that its lease would have', async () => {
@@ -135,7 +135,7 @@ describe('whoever waits', () => {
     ['preference', 1.5],
     ['preference', '5'],
     ['onQueued', 'me'],
-    ['onAnswered', true],
+    ['onAdmitted', true],
     ['onRetry', 3],
   ])('is refused for %s of %j, whether it would have to wait or not', async (option, value) => {
     const { processes } = fixtureOf('a');

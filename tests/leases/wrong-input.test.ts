@@ -18,7 +18,7 @@ const methods = [
 const acquireOptions = [
   ...['ttlMs', 'renewEveryMs', 'giveUpAfterMs', 'attemptTimeoutMs', 'waitMs', 'preference'],
   ...['above', 'metadata', 'graceAfterLossMs', 'maxHoldMs', 'keepHistory'],
-  ...['onQueued', 'onAnswered', 'onRetry'],
+  ...['onQueued', 'onAdmitted', 'onRetry'],
 ];
 
 describe('a wrong collaborator or null', () => {
