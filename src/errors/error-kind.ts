@@ -11,7 +11,8 @@ import {
  *
  * - `timeout`: no answer in time. `reset`: the connection broke. `refused`: nothing listens there. `unreachable`: no way
  *   there, or no such host.
- * - `loading`: the store is starting. `replica`: it is not, or not now, the one that decides. `overloaded`: it has too much
+ * - `loading`: the store is starting. `replica`: it is not, or not now, the one that decides; of several servers, that one is
+ *   gone and others do not answer. `overloaded`: it has too much
  *   to do, or no room. `denied`: it does not let us. `other`: none of these.
  */
 export const errorKinds = [
@@ -77,7 +78,7 @@ export function errorKindOf(error: unknown): ErrorKind {
   }
   // What lies deepest is what happened; what was said of it above may be a guess.
   for (const text of texts.reverse()) {
-    const kind = kindByWords(text);
+    const kind = kindOfSeveral(text) ?? kindByWords(text);
     if (kind !== undefined) return kind;
   }
   if (error instanceof UnreachableError) return 'unreachable';
@@ -86,4 +87,16 @@ export function errorKindOf(error: unknown): ErrorKind {
 
 function kindByWords(text: string): ErrorKind | undefined {
   return words.find(([, pattern]) => pattern.test(text))?.[0];
+}
+
+/** Where each server says for itself, parted by semicolons: those that are left have nobody who decides, now that one is gone. */
+function kindOfSeveral(text: string): ErrorKind | undefined {
+  const kinds = new Map<string, ErrorKind | undefined>();
+  for (const part of text.split('; ')) {
+    const [address] = /[\w.\-\]]+:\d{1,5}\b/.exec(part) ?? [];
+    if (address !== undefined) kinds.set(address, kindByWords(part));
+  }
+  const found = new Set(kinds.values());
+  const isSilent = found.has('timeout') || found.has('reset');
+  return found.has('refused') && isSilent ? 'replica' : undefined;
 }

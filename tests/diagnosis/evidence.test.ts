@@ -317,6 +317,8 @@ describe('what is kept', () => {
 
 describe('a failure is of the kind', () => {
   const caused = (code: string) => Object.assign(new Error(`connect ${code}`), { code });
+  const gone = (host: string) => `${host}:2181: nothing listens there (ECONNREFUSED)`;
+  const silent = (host: string) => `${host}:2181 gave no answer within 80 ms`;
   it.each([
     ['refused', new UnreachableError('no way', caused('ECONNREFUSED'))],
     ['reset', new UnreachableError('no way', caused('ECONNRESET'))],
@@ -326,6 +328,17 @@ describe('a failure is of the kind', () => {
     ['loading', new StoreRefusedError('57P03', 'starting up')],
     ['replica', new StoreRefusedError('READONLY', 'a replica')],
     ['overloaded', new StoreRefusedError('BUSY', 'a script')],
+    ['refused', new UnreachableError(`not within 250 ms (${gone('a')}); it was not executed`)],
+    ['refused', new UnreachableError(`${gone('a')}; ${gone('b')}`)],
+    [
+      'timeout',
+      new OutcomeUnknownError(`${silent('a')}; ${silent('b')}. It may have been executed`),
+    ],
+    ['replica', new OutcomeUnknownError(`${silent('a')}; ${gone('b')}. It may have been executed`)],
+    [
+      'replica',
+      new UnreachableError(`not within 250 ms (${gone('a')}; b:2181: closed by it (ECONNRESET))`),
+    ],
     ['other', new Error('whatever')],
     ['other', new Error('a bracket within the expression is not closed')],
     ['other', undefined],

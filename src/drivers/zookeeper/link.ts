@@ -49,7 +49,8 @@ export class Link {
   #isConnecting = false;
   #isOver = false;
   #pauseTimer: Timer | undefined;
-  #failure: string | undefined;
+  /** By server. */
+  readonly #failures = new Map<string, string>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -78,9 +79,9 @@ export class Link {
     return this.#isOver;
   }
 
-  /** Why the last attempt to connect failed. */
+  /** Why the last attempts to connect failed, of each server that was tried since there was a connection. */
   get failure(): string | undefined {
-    return this.#failure;
+    return this.#failures.size === 0 ? undefined : [...this.#failures.values()].join('; ');
   }
 
   /** Waits for a connection for as long as it takes: bound it. Take the waiter back with `forget`. */
@@ -115,15 +116,16 @@ export class Link {
   #connect(): void {
     if (this.#isConnecting || this.#isOver || this.#connection !== undefined) return;
     this.#isConnecting = true;
-    this.#open().then(
+    const { servers } = this.#options;
+    const server = servers[this.#nextServer++ % servers.length] as Endpoint;
+    this.#open(server).then(
       (connection) => this.#connected(connection),
-      (error: Error) => this.#failed(error),
+      (error: Error) => this.#failed(server, error),
     );
   }
 
-  async #open(): Promise<ZooKeeperConnection> {
-    const { servers, runtime, login, sessionTimeoutMs, connectTimeoutMs } = this.#options;
-    const server = servers[this.#nextServer++ % servers.length] as Endpoint;
+  async #open(server: Endpoint): Promise<ZooKeeperConnection> {
+    const { runtime, login, sessionTimeoutMs, connectTimeoutMs } = this.#options;
     const connection = await ZooKeeperConnection.open({
       runtime,
       server,
@@ -153,7 +155,7 @@ export class Link {
       return;
     }
     this.#backoff.reset();
-    this.#failure = undefined;
+    this.#failures.clear();
     this.#connection = connection;
     connection.onClosed((reason) => this.#lost(connection, reason));
     if (this.#connection !== connection) return;
@@ -169,10 +171,10 @@ export class Link {
     this.#connect();
   }
 
-  #failed(error: Error): void {
+  #failed(server: Endpoint, error: Error): void {
     this.#isConnecting = false;
     if (this.#isOver) return;
-    this.#failure = error.message;
+    this.#failures.set(`${server.host}:${server.port}`, error.message);
     if (error instanceof SessionExpiredError && this.#options.keepsSession) {
       this.#isOver = true;
       this.#events.emit('expired', undefined);
