@@ -36,7 +36,7 @@ export interface SimEvents {
   /** Something was written at the resource, whatever the fence says about it. */
   effect: Effect;
   /** The resource has answered a write with a refusal. */
-  refused: Omit<Effect, 'value'> & { readonly changedSomething: boolean };
+  refused: Omit<Effect, 'values'> & { readonly changedSomething: boolean };
   crashed: { readonly process: string };
   /** The store, or one of its servers, has lost something that it had confirmed. */
   forgot: { readonly server: string };
@@ -51,7 +51,8 @@ export interface Effect {
   readonly name: string;
   readonly term: number;
   readonly holderDigest: string;
-  readonly value: unknown;
+  /** What stands there now, under each key that it wrote; `undefined` under one where nothing does. */
+  readonly values: readonly unknown[];
 }
 
 export interface CallRecord {

@@ -8,8 +8,8 @@ import type { Bench, Checker } from './checker.js';
 export function claimedStateChecker(): Checker {
   let last: { readonly term: number; readonly count: number } | undefined;
 
-  function check(bench: Bench, { process, term, value }: Effect): void {
-    const [count] = JSON.parse(String(value)) as number[];
+  function check(bench: Bench, { process, term, values }: Effect): void {
+    const [count] = values as readonly number[];
     if (count === undefined) return;
     const standing = last?.count ?? 0;
     if (term !== last?.term && count !== standing + 1)

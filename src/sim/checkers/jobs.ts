@@ -36,9 +36,9 @@ export class JobsChecker implements Checker {
 
   attach(bench: Bench): void {
     this.#bench = bench;
-    bench.witness.on('effect', ({ process, value }) => {
-      for (const one of JSON.parse(String(value)) as (StepFacts | null)[])
-        if (one !== null) this.#apply(one, process);
+    bench.witness.on('effect', ({ process, values }) => {
+      for (const one of values as readonly (StepFacts | undefined)[])
+        if (one !== undefined) this.#apply(one, process);
     });
   }
 

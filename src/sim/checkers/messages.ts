@@ -21,9 +21,9 @@ export class MessagesChecker implements Checker {
 
   attach(bench: Bench): void {
     this.#bench = bench;
-    bench.witness.on('effect', ({ process, value }) => {
-      for (const one of JSON.parse(String(value)) as (MessageFacts | null)[])
-        if (one !== null) this.#apply(one, process);
+    bench.witness.on('effect', ({ process, values }) => {
+      for (const one of values as readonly (MessageFacts | undefined)[])
+        if (one !== undefined) this.#apply(one, process);
     });
   }
 

@@ -151,17 +151,16 @@ export class RemoteFence implements Fence<Batch> {
     judge: () => Promise<Answer>,
   ): Promise<Answer> {
     const { process, witness, fence } = this.#options;
-    const look = () => JSON.stringify(keys.map((key) => fence.resource.read(key)));
+    const look = () => keys.map((key) => fence.resource.read(key));
     const writer = { process: process.id, name, term, holderDigest: holder.digest };
     const before = look();
     try {
       const answer = await judge();
-      const value = look();
-      if (answer !== false) witness.tell('effect', { ...writer, value });
+      if (answer !== false) witness.tell('effect', { ...writer, values: look() });
       return answer;
     } catch (error) {
       if (error instanceof StaleTermError)
-        witness.tell('refused', { ...writer, changedSomething: look() !== before });
+        witness.tell('refused', { ...writer, changedSomething: !isSame(look(), before) });
       throw error;
     }
   }
@@ -175,3 +174,6 @@ export class RemoteFence implements Fence<Batch> {
     });
   }
 }
+
+const isSame = (one: readonly unknown[], other: readonly unknown[]) =>
+  JSON.stringify(one) === JSON.stringify(other);

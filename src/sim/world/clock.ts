@@ -21,6 +21,9 @@ export class Clock {
   #sinceMs: number;
   #suspendedMs = 0;
   #suspendedAtMs: number | undefined;
+  /** What was read last: within one event everybody reads the same. */
+  #read: Instant | undefined;
+  #readAtMs = 0;
 
   constructor(world: World, { rate, bootedForMs, wallMs }: ClockOptions) {
     this.#world = world;
@@ -32,12 +35,13 @@ export class Clock {
   }
 
   now(): Instant {
+    const { nowMs } = this.#world;
+    if (this.#read !== undefined && this.#readAtMs === nowMs) return this.#read;
     const uptimeMs = this.#uptime();
-    return {
-      monotonicMs: this.#monotonic(uptimeMs),
-      uptimeMs,
-      wallMs: uptimeMs + this.#wallOffsetMs,
-    };
+    const wallMs = uptimeMs + this.#wallOffsetMs;
+    this.#read = { monotonicMs: this.#monotonic(uptimeMs), uptimeMs, wallMs };
+    this.#readAtMs = nowMs;
+    return this.#read;
   }
 
   get monotonicMs(): number {
@@ -64,23 +68,27 @@ export class Clock {
   /** Somebody sets the wall clock forward (or back, if negative). */
   stepWall(byMs: number): void {
     this.#wallOffsetMs += byMs;
+    this.#read = undefined;
   }
 
   setRate(rate: number): void {
     this.#uptimeMs = this.#uptime();
     this.#sinceMs = this.#world.nowMs;
     this.#rate = rate;
+    this.#read = undefined;
   }
 
   /** The monotonic clock stands still until {@link wake}. */
   suspend(): void {
     this.#suspendedAtMs ??= this.#uptime();
+    this.#read = undefined;
   }
 
   wake(): void {
     if (this.#suspendedAtMs === undefined) return;
     this.#suspendedMs += this.#uptime() - this.#suspendedAtMs;
     this.#suspendedAtMs = undefined;
+    this.#read = undefined;
   }
 
   #uptime(): number {
