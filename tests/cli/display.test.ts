@@ -14,16 +14,20 @@ describe('text on a terminal', () => {
     ['abc\u202egpj.exe', 'abc\\u202egpj.exe'],
     ['a\u200bb\ufeff', 'a\\u200bb\\ufeff'],
     ['\ud800', '\\ud800'],
+    ['a\u{e0041}b', 'a\\udb40\\udc41b'],
+    ['\u3164\u115f\u034f\u17b4', '\\u3164\\u115f\\u034f\\u17b4'],
+    ['pay\ufe0f', 'pay\\ufe0f'],
+    ['\u26a0\ufe0f', undefined],
   ])('shows %j as what it is', (text, shown = text) => {
     expect(visible(text)).toBe(shown);
   });
 
   it('is JSON that says the same, with nothing that a terminal obeys', () => {
-    const value = { 'a\u009b': ['\u202e', '\u001b', '\u2028', '\u00e4'] };
+    const value = { 'a\u009b': ['\u202e', '\u001b', '\u2028', '\u00e4', '\u{e0041}'] };
     const text = jsonText(value, 2);
     expect(JSON.parse(text)).toEqual(value);
     expect(text).toBe(
-      '{\n  "a\\u009b": [\n    "\\u202e",\n    "\\u001b",\n    "\\u2028",\n    "\u00e4"\n  ]\n}',
+      '{\n  "a\\u009b": [\n    "\\u202e",\n    "\\u001b",\n    "\\u2028",\n    "\u00e4",\n    "\\udb40\\udc41"\n  ]\n}',
     );
   });
 
@@ -53,6 +57,12 @@ describe('a table', () => {
       '\u6f22\u5b57         x',
       'longer name',
     ]);
+  });
+
+  it('has nothing in it that a terminal obeys, and is as wide as what it shows', () => {
+    const terminal = new RecordingTerminal();
+    printTable(terminal, ['STANDING', 'ID'], [['waiting\u001b[2J\n', 'a']]);
+    expect(terminal.printed).toEqual(['STANDING            ID', 'waiting\\x1b[2J\\x0a  a']);
   });
 });
 

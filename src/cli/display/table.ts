@@ -1,9 +1,9 @@
 import type { Terminal } from '../terminal.js';
-import { columnsOf } from './visible.js';
+import { columnsOf, visible } from './visible.js';
 
 /**
- * Prints rows below their headers, each column as wide as its widest cell; nothing is cut off. The cells are visible text.
- * A column that is empty in every row is left out.
+ * Prints rows below their headers, each column as wide as its widest cell; nothing is cut off. A cell is text without
+ * style, of which a terminal obeys nothing, wherever it comes from. A column that is empty in every row is left out.
  */
 export function printTable(
   terminal: Terminal,
@@ -12,7 +12,7 @@ export function printTable(
 ): void {
   const shown = headers.map((_, column) => rows.some((row) => row[column] !== ''));
   const keep = (row: readonly string[]) => row.filter((_, column) => shown[column]);
-  const lines = [headers, ...rows].map(keep);
+  const lines = [headers, ...rows].map((row) => keep(row).map(visible));
   const widths = keep(headers).map((_, column) =>
     Math.max(...lines.map((line) => columnsOf(line[column] ?? ''))),
   );

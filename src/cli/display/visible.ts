@@ -1,9 +1,10 @@
 /**
- * What a terminal might obey, or show as something else: control characters, invisible and direction-changing ones, line
- * separators, lone surrogates.
+ * What a terminal might obey, or show as something else: control characters, all that is invisible or changes direction
+ * (tags and fillers too, in which a second text can be hidden), line separators, lone surrogates. A selector of emoji is
+ * seen by what stands before it, and nowhere else.
  */
 const unseen =
-  /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+  /(?!(?<=\p{Extended_Pictographic})\ufe0f)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u202f\ufff9-\ufffb]/gu;
 
 /**
  * Text from a store or a user as a terminal may see it: what is not visible is written as its escape, `\x1b`. A
@@ -29,8 +30,13 @@ function escaped(character: string): string {
   return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : unicode(character);
 }
 
+/** As JSON has it: beyond U+FFFF, an escape for each of its two halves. */
 function unicode(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return Array.from({ length: character.length }, (_, at) => half(character, at)).join('');
+}
+
+function half(character: string, at: number): string {
+  return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
 }
 
 const wide =
