@@ -81,7 +81,7 @@ const shown = (board: Board, size: FrameSize) => frame(board, at(2_000), size, p
 describe('the live view', () => {
   it('puts everything below one another on 80 columns', () => {
     expect(shown(scene(), { columns: 80, rows: 24 })).toEqual([
-      'tenure watch  chat  in default at redis://store.example:63… 2026-11-30T07:30:02Z',
+      'tenure watch  chat  in default at redis://store.example:6379           07:30:02Z',
       'the store answers in 24.0 ms  ▂▅',
       '',
       'NAME                   HOLDER      TERM           HELD FOR   LEFT',
@@ -134,6 +134,26 @@ describe('the live view', () => {
     },
   );
 
+  it('tells who holds what on any terminal: the rest makes room for it', () => {
+    const row = (columns: number) =>
+      shown(scene(), { columns, rows: 24 }).find((line) => line.startsWith('chat/pl'));
+    expect(row(20)).toBe('chat/pla… replica-2');
+    expect(row(30)).toBe('chat/pla… replica-2  11.0 s');
+    expect(row(50)).toBe('chat/planner       replica-2   ███████░░ 11.0 s');
+    expect(shown(scene(), { columns: 20, rows: 24 })[0]).toBe('tenure watch  chat …');
+  });
+
+  it('gives a name the columns that it takes', () => {
+    const name = '\u6f22\u5b57\u6f22\u5b57';
+    const board = looked(emptyBoard({ address: 'a', namespace: 'b', target: undefined }), {
+      names: new Map([[name, held(name, 'r1')]]),
+      shards: undefined,
+      askedAt: at(0),
+      answeredAt: at(1),
+    });
+    expect(shown(board, { columns: 80, rows: 24 })[4]).toMatch(new RegExp(`^${name}  r1 `));
+  });
+
   it('goes on counting down between two looks', () => {
     const [first, later] = [at(1_000), at(9_500)].map((now) =>
       frame(scene(), now, { columns: 80, rows: 24 }, plain).find((line) =>
@@ -162,6 +182,32 @@ describe('the live view', () => {
     expect(textOf(legend)).toMatch(/<cyan>a worker-1 31 +<\/><magenta>b worker-2 32 +<\/>/);
     expect(textOf(row)).toContain('<cyan>a</><dim>.</><cyan>a</>');
     expect(textOf(row)).toContain('<magenta>b</>');
+  });
+
+  it('leaves of long ids what tells one from another: their begin and their end', () => {
+    const id = (number: number) => `orders-worker-7f9c6d5b8c-in-europe-west-${number}`;
+    const records = (owner: number) =>
+      new Map([0, 1, 2, 3].map((one) => [one, held(`g/shards/${one}`, id((one % 3) + owner))]));
+    const look = (owner: number, ms: number) => ({
+      names: new Map([['g', held('g', id(owner))]]),
+      shards: { group: 'g/shards', records: records(owner) },
+      askedAt: at(ms),
+      answeredAt: at(ms + 1),
+    });
+    const place = { address: 'redis://store', namespace: 'default', target: 'g' };
+    const board = looked(looked(emptyBoard(place), look(10, 0)), look(20, 1_000));
+    const lines = shown(board, { columns: 80, rows: 24 });
+    expect(lines).toContainEqual(
+      '      a orders-…est-20 2   b orders-…est-21 1   c orders-…est-22 1',
+    );
+    expect(lines).toContainEqual(expect.stringMatching(/^g +orders-worker…rope-west-20 179/));
+    expect(lines.at(-1)).toBe(
+      '07:30:01Z  g  held by orders-worker…rope-west-20, term 1796023803604',
+    );
+    expect(lines).toContainEqual(
+      '07:30:01Z  2 shards: orders-worker…rope-west-10 -> orders-worker…rope-west-20',
+    );
+    for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(80);
   });
 
   it('shows more workers than there is room for by their number', () => {

@@ -2,7 +2,7 @@ import type { LeaseRecord } from '../../../coordinators/index.js';
 import { elapsedMs, type Instant } from '../../../time/index.js';
 import { sayInstant } from '../../display/instant.js';
 import { heldForMs, remainingOf, sayRecord } from '../../display/record.js';
-import { visible } from '../../display/visible.js';
+import { columnsOf, visible } from '../../display/visible.js';
 import { sayDuration } from '../../duration.js';
 import type { Board } from './board.js';
 import { shardMap } from './shard-map.js';
@@ -14,6 +14,7 @@ import {
   panels,
   render,
   type Strip,
+  shortened,
   strip,
 } from './strip.js';
 
@@ -24,6 +25,8 @@ export interface FrameSize {
 
 /** From this width on, events stand beside the names and not below them. */
 const wideColumns = 140;
+/** Below this width, what is shown has the room of the time. */
+const narrowColumns = 50;
 const leftShare = 0.62;
 
 /** The board as lines of a terminal: none is longer than its columns, and there are no more than its rows. Pure. */
@@ -56,10 +59,12 @@ const gap = emptyStrip;
 function header(board: Board, now: Instant, columns: number, paint: Paint): Strip[] {
   const { address, namespace, target, roundTripsMs, unsure } = board;
   const place = `tenure watch  ${target === undefined ? 'the root group' : visible(target)}  in ${visible(namespace)} at ${visible(address)}`;
-  const time = sayInstant(now.wallMs);
+  const instant = sayInstant(now.wallMs);
+  const isTight = columnsOf(place) + 1 + instant.length > columns;
+  const time = columns < narrowColumns ? '' : ` ${isTight ? instant.slice(11) : instant}`;
   const first = beside(
-    strip(place, columns - time.length - 1, (text) => paint('bold', text)),
-    strip(` ${time}`, time.length + 1, (text) => paint('dim', text)),
+    strip(place, columns - time.length, (text) => paint('bold', text)),
+    strip(time, time.length, (text) => paint('dim', text)),
   );
   if (unsure !== undefined)
     return [first, strip(`unsure: ${visible(unsure)}`, columns, (text) => paint('red', text)), gap];
@@ -115,25 +120,36 @@ function names(
 const termColumns = 15;
 const heldColumns = 11;
 const leftColumns = 19;
+/** Of the time left alone, without a bar. */
+const timeColumns = 10;
 
-/** Of the columns that are left for them, the longest name and holder, and what is over to the bar. */
+/** What a name and its holder need at least to be told apart. */
+const leastNameColumns = 8;
+const leastHolderColumns = 10;
+const leastColumns = leastNameColumns + leastHolderColumns;
+
+/**
+ * Of the columns that are left for them, the longest name and holder, and what is over to the bar. Where there is too
+ * little, name and holder stay: first the time held goes, then the term, then the bar, then the time left.
+ */
 function widthsFor(
   all: readonly (readonly [string, LeaseRecord | undefined])[],
   columns: number,
 ): number[] {
-  const room = columns - termColumns - heldColumns - leftColumns;
-  const name = Math.max(8, ...all.map(([text]) => text.length + 2));
+  const last = [leftColumns, timeColumns, 0].find((width) => columns - width >= leastColumns) ?? 0;
+  const term = columns - last - termColumns >= leastColumns ? termColumns : 0;
+  const held = term > 0 && columns - last - term - heldColumns >= leastColumns ? heldColumns : 0;
+  const room = columns - term - held - last;
+  const name = Math.max(leastNameColumns, ...all.map(([text]) => columnsOf(visible(text)) + 2));
   const holder = Math.max(
     12,
     ...all.map(([, record]) => (record?.state === 'held' ? record.holder.id.length + 2 : 12)),
   );
   const nameColumns = Math.min(name, room - Math.min(holder, Math.floor(room / 2)));
   const holderColumns = Math.min(holder, room - nameColumns);
-  const bar = Math.min(
-    leftColumns + 24,
-    columns - nameColumns - holderColumns - termColumns - heldColumns,
-  );
-  return [nameColumns, holderColumns, termColumns, heldColumns, bar];
+  const over = columns - nameColumns - holderColumns - term - held;
+  const bar = last === leftColumns ? Math.min(leftColumns + 24, over) : last;
+  return [nameColumns, holderColumns, term, held, bar];
 }
 
 function nameLine(
@@ -155,7 +171,7 @@ function nameLine(
   const isEnding = record.revocation !== undefined;
   return beside(
     first,
-    strip(visible(record.holder.id), holderColumns - 1, (text) =>
+    strip(shortened(visible(record.holder.id), holderColumns - 1), holderColumns - 1, (text) =>
       paint(isEnding ? 'red' : 'green', text),
     ),
     strip(' ', 1),
@@ -173,7 +189,7 @@ function left(
 ): Strip {
   const leftMs = Math.max(0, (remainingOf(record) ?? 0) - passedMs);
   const said = ` ${sayDuration(leftMs)}`;
-  const barColumns = Math.max(0, columns - 10);
+  const barColumns = Math.max(0, columns - timeColumns);
   const share = Math.min(1, leftMs / record.ttlMs);
   const full = Math.round(share * barColumns);
   // A lease that is renewed never has less than two thirds left for long; below one third its leader has given it up.
