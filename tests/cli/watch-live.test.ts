@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../src/cli/display/visible.js';
 import { InterruptedError } from '../../src/cli/exit-status.js';
-import { type Board, emptyBoard, failed, looked } from '../../src/cli/observe/live/board.js';
+import {
+  type Board,
+  doubted,
+  emptyBoard,
+  failed,
+  looked,
+} from '../../src/cli/observe/live/board.js';
 import { type FrameSize, frame } from '../../src/cli/observe/live/frame.js';
 import { watchLive } from '../../src/cli/observe/live/live.js';
 import { shardMap } from '../../src/cli/observe/live/shard-map.js';
@@ -175,6 +181,15 @@ describe('the live view', () => {
     expect(lines.filter((line) => line.includes('unsure'))).toHaveLength(2);
   });
 
+  it('is unsure half a second after what the store told last has run out', () => {
+    const asked = 1_000;
+    expect(doubted(scene(), at(asked + 12_499)).unsure).toBeUndefined();
+    const board = doubted(scene(), at(asked + 12_500));
+    expect(board.unsure).toBe('the store has not answered since what it told last ran out');
+    expect(board.events.at(-1)?.isBad).toBe(true);
+    expect(doubted(board, at(asked + 20_000))).toBe(board);
+  });
+
   it('colours a shard by its worker, and each worker alike in map and legend', () => {
     const painted = (format: unknown, text: string) => `<${format}>${text}</>`;
     const { shards } = scene();
@@ -256,6 +271,27 @@ describe('tenure watch on a terminal', () => {
     expect(await time.advanceUntil(watching)).toBe(130);
     expect(hasLeft).toBe(true);
     expect(time.pendingTimerCount).toBe(0);
+  });
+
+  it('says that it is unsure while a look hangs, once what it shows has run out', async () => {
+    const { session, runtime: time, actor, stopping, link } = createDesk();
+    await actor('replica-1').acquire('payments', { ttlMs: 1_500 });
+    const drawn: string[] = [];
+    const watching = watchLive(session, 'payments', {
+      size: { columns: 80, rows: 24 },
+      draw: (lines) => drawn.push(lines.join('\n')),
+      onResize: () => () => {},
+      leave: () => {},
+    });
+    await time.advance(300);
+    link.hang();
+    await time.advance(1_500);
+    expect(drawn.at(-1)).not.toContain('unsure');
+    await time.advance(700);
+    expect(drawn.at(-1)).toContain('unsure: the store has not answered since');
+    link.heal();
+    stopping.abort(new InterruptedError('SIGINT'));
+    expect(await time.advanceUntil(watching)).toBe(130);
   });
 
   it('gives the terminal back whatever fails, also before the first look', async () => {

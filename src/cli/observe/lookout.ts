@@ -20,7 +20,8 @@ export type Change =
 /** A wake is only a hint, and some stores wake nobody when a lease expires; so it is looked at least this often. */
 const lookEveryMs = 1_000;
 /** The look that is due when something ends has so long for its answer; then what was told of it is told no longer. */
-const answerWithinMs = 500;
+export const answerWithinMs = 500;
+export const unansweredSinceExpiry = 'the store has not answered since what it told last ran out';
 const afterFailure = { firstMs: 250, limitMs: 5_000 };
 
 /**
@@ -96,7 +97,7 @@ class Looks {
     if (endsMs === Number.POSITIVE_INFINITY) return;
     const leftMs = Math.max(0, endsMs - elapsedMs(askedAt, runtime.now()));
     this.#expiry = runtime.setTimer(leftMs + answerWithinMs, () =>
-      this.#doubt('the store has not answered since what it told last ran out'),
+      this.#doubt(unansweredSinceExpiry),
     );
   }
 

@@ -1,6 +1,8 @@
 import type { LeaseRecord } from '../../../coordinators/index.js';
+import { endsInMs } from '../../../coordinators/remaining.js';
 import { elapsedMs, type Instant } from '../../../time/index.js';
 import { sayRecord } from '../../display/record.js';
+import { answerWithinMs, unansweredSinceExpiry } from '../lookout.js';
 import type { Sight } from '../target.js';
 
 /** What is shown. */
@@ -79,6 +81,23 @@ export function failed(board: Board, why: string, now: Instant): Board {
   if (board.unsure !== undefined) return board;
   const event = { text: `unsure: ${why}`, isBad: true };
   return { ...board, unsure: why, events: withEvents(board, [event], now) };
+}
+
+/**
+ * The board at `now`, while a look is on its way: what the store said is good no longer than it said. A look that is due
+ * then has so long for its answer as one that tells in lines.
+ */
+export function doubted(board: Board, now: Instant): Board {
+  const { askedAt, names, shards } = board;
+  if (askedAt === undefined) return board;
+  const records = [...names.values(), ...(shards?.records.values() ?? [])];
+  const endsMs = Math.min(
+    ...records.map((record) =>
+      record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record),
+    ),
+  );
+  if (elapsedMs(askedAt, now) < endsMs + answerWithinMs) return board;
+  return failed(board, unansweredSinceExpiry, now);
 }
 
 type News = Omit<BoardEvent, 'atMs'>;

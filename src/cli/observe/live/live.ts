@@ -6,7 +6,15 @@ import { Bell } from '../../bell.js';
 import { exitStatusOf } from '../../exit-status.js';
 import { call, type Session } from '../../session.js';
 import { groupsOf, lookAt } from '../target.js';
-import { type Board, emptyBoard, failed, type Look, looked, type ShardSight } from './board.js';
+import {
+  type Board,
+  doubted,
+  emptyBoard,
+  failed,
+  type Look,
+  looked,
+  type ShardSight,
+} from './board.js';
 import { frame } from './frame.js';
 import type { Screen } from './screen.js';
 
@@ -36,6 +44,7 @@ export async function watchLive(
       );
     ends.push(screen.onResize(draw));
     let drawing = runtime.setTimer(drawEveryMs, function again() {
+      board = doubted(board, runtime.now());
       draw();
       drawing = runtime.setTimer(drawEveryMs, again);
     });
