@@ -2,8 +2,10 @@ import type { LeaseRecord } from '../../../coordinators/index.js';
 import { endsInMs } from '../../../coordinators/remaining.js';
 import { elapsedMs, type Instant } from '../../../time/index.js';
 import { sayRecord } from '../../display/record.js';
+import { visible } from '../../display/visible.js';
 import { answerWithinMs, unansweredSinceExpiry } from '../lookout.js';
 import type { Sight } from '../target.js';
+import { shortened } from './strip.js';
 
 /** What is shown. */
 export interface Board {
@@ -120,7 +122,8 @@ function change(
   const text = sayRecord(now);
   if (sayRecord(before) === text) return [];
   const isBad = now === undefined || now.state !== 'held' || now.revocation !== undefined;
-  return [{ text: `${name}  ${text}`, isBad }];
+  const id = now?.state === 'held' ? now.holder.id : '';
+  return [{ text: `${name}  ${text.replace(visible(id), () => sayOwner(id))}`, isBad }];
 }
 
 /** Shards move by the dozen: one line for each pair of workers. */
@@ -136,9 +139,16 @@ function shardChanges(before: ShardSight | undefined, now: ShardSight | undefine
     moves.set(key, { from, to, count: (known?.count ?? 0) + 1 });
   }
   return [...moves.values()].map(({ from, to, count }) => ({
-    text: `${count} ${count === 1 ? 'shard' : 'shards'}: ${from} -> ${to}`,
+    text: `${count} ${count === 1 ? 'shard' : 'shards'}: ${sayOwner(from)} -> ${sayOwner(to)}`,
     isBad: to === nobody,
   }));
+}
+
+/** Two of them fit beside the time on 80 columns. */
+const ownerColumns = 26;
+
+function sayOwner(id: string): string {
+  return shortened(visible(id), ownerColumns);
 }
 
 export const nobody = 'nobody';

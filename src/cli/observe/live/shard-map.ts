@@ -1,6 +1,6 @@
-import { visible } from '../../display/visible.js';
+import { columnsOf, visible } from '../../display/visible.js';
 import { nobody, ownerOf, type ShardSight } from './board.js';
-import { beside, type Format, type Paint, type Strip, strip } from './strip.js';
+import { beside, type Format, type Paint, type Strip, shortened, strip } from './strip.js';
 
 /** Each worker has a letter, for who sees no colours, and a colour. */
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -63,18 +63,33 @@ function legend(
   paint: Paint,
 ): Strip {
   let line = strip('', numberColumns);
+  const idColumns = idColumnsFor(owners, columns - numberColumns);
   for (const [index, id] of owners.entries()) {
-    const text = `${letterOf(index)} ${visible(id)} ${counts.get(id) ?? 0}   `;
+    const shown = shortened(visible(id), idColumns);
+    const text = `${letterOf(index)} ${shown} ${counts.get(id) ?? 0}   `;
+    const width = columnsOf(text);
     const room = columns - line.columns;
     const isLast = index === owners.length - 1;
-    if (text.length > room || (!isLast && text.length + 6 > room))
+    if (width > room || (!isLast && width + 6 > room))
       return beside(line, strip(`+${owners.length - index}`, Math.min(room, 6)));
     line = beside(
       line,
-      strip(text, text.length, (inner) => paint(colourOf(index), inner)),
+      strip(text, width, (inner) => paint(colourOf(index), inner)),
     );
   }
   return line;
+}
+
+/** A letter, a count of up to five digits, and spaces. */
+const besideId = 10;
+const shortestId = 12;
+
+/** As many as the longest id takes; where not all fit, so few that they do, if that leaves something of each. */
+function idColumnsFor(owners: readonly string[], columns: number): number {
+  const ids = owners.map((id) => columnsOf(visible(id)));
+  const needed = ids.reduce((sum, id) => sum + id + besideId, 0);
+  if (needed <= columns || owners.length === 0) return Math.max(0, ...ids);
+  return Math.max(shortestId, Math.floor(columns / owners.length) - besideId);
 }
 
 function letterOf(index: number): string {

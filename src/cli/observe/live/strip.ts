@@ -26,6 +26,21 @@ export function inColumns(text: string, columns: number): string {
   return cut + ' '.repeat(Math.max(0, columns - columnsOf(cut)));
 }
 
+/** The same in so many columns at most: of ids the end tells one replica from another, so that the middle is left out. */
+export function shortened(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text;
+  const segments = [...segmenter.segment(text)].map(({ segment }) => segment);
+  const tail: string[] = [];
+  let used = 0;
+  for (const segment of segments.reverse()) {
+    used += columnsOf(segment);
+    if (used > Math.floor((columns - 1) / 2)) break;
+    tail.unshift(segment);
+  }
+  const end = tail.join('');
+  return cutTo(text, columns - columnsOf(end)) + end;
+}
+
 function cutTo(text: string, columns: number): string {
   let kept = '';
   let used = 0;
