@@ -37,4 +37,9 @@ export { type Ask, ask, PostgresSession } from './session.js';
 export { runTransaction, type TransactionSteps } from './transaction.js';
 export { transactionStamp } from './watched.js';
 export type { StatementAnswer } from './wire.js';
-export { bigintType, preparedStatement, textType } from './wire-messages.js';
+export {
+  bigintType,
+  type PreparedStatement,
+  preparedStatement,
+  textType,
+} from './wire-messages.js';

@@ -21,21 +21,22 @@ export interface PoolSettings {
 /** Where sessions come from: the user's pool, which is never closed here, or one of our own behind a URL. */
 export class PostgresPoolHandle<Client extends PostgresClient> {
   readonly #settings: PoolSettings;
-  readonly #url: string | undefined;
-  #pool: Promise<PostgresPool<Client>> | undefined;
+  readonly #url: string = '';
+  readonly #users: PostgresPool<Client> | undefined;
+  #own: Promise<PostgresPool<Client>> | undefined;
   readonly #sessions = new Set<PostgresSession<Client>>();
 
   /** Opens nothing yet. @throws {OptionError} if `source` is neither a PostgreSQL URL nor a pool. */
   constructor(source: string | PostgresPool<Client>, settings: PoolSettings) {
     this.#settings = settings;
     if (typeof source === 'string') this.#url = validateUrl(source);
-    else this.#pool = Promise.resolve(validatePool(source));
+    else this.#users = validatePool(source);
   }
 
   /** A client for one transaction. @throws {UnreachableError} and whatever else a server says to a newcomer. */
   async open(what: string): Promise<PostgresSession<Client>> {
     const { runtime, timeoutMs } = this.#settings;
-    const pool = await this.#open();
+    const pool = this.#users ?? (await this.#ownPool());
     try {
       const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) =>
         late.release(),
@@ -63,8 +64,7 @@ export class PostgresPoolHandle<Client extends PostgresClient> {
 
   /** Ends our own pool: transactions that are open may finish within the timeout, then their connections are closed. */
   async close(): Promise<void> {
-    if (this.#url === undefined || this.#pool === undefined) return;
-    const pool = await this.#pool.catch(() => undefined);
+    const pool = await this.#own?.catch(() => undefined);
     if (pool === undefined) return;
     const { runtime, timeoutMs } = this.#settings;
     const ended = (pool as unknown as OwnPool).end();
@@ -73,11 +73,11 @@ export class PostgresPoolHandle<Client extends PostgresClient> {
     });
   }
 
-  async #open(): Promise<PostgresPool<Client>> {
-    this.#pool ??= openPool(this.#url ?? '', this.#settings) as Promise<unknown> as Promise<
+  #ownPool(): Promise<PostgresPool<Client>> {
+    this.#own ??= openPool(this.#url, this.#settings) as Promise<unknown> as Promise<
       PostgresPool<Client>
     >;
-    return await this.#pool;
+    return this.#own;
   }
 }
 

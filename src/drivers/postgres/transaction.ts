@@ -28,13 +28,13 @@ export interface TransactionSteps {
    *
    * @param nonce a value for `markSetting`: hexadecimal digits.
    */
-  readonly mark?: (nonce: string) => string;
+  readonly mark?: ((nonce: string) => string) | undefined;
   /**
    * Begins instead of `begin` and `mark` where the client and the session let it, at less cost: what it prepares does the
    * same, and no mark is left. What `begin` says of isolation is not said then: the transaction has the session's, and what
    * is prepared has to look at it.
    */
-  readonly prepared?: PreparedOpening;
+  readonly prepared?: PreparedOpening | undefined;
   /** For our own statements; the work's are not timed by us. */
   readonly ask: TransactionAsk;
 }
@@ -55,7 +55,7 @@ export async function runTransaction<Client extends PostgresClient, Result>(
   let isAtWork = false;
   let isClean = false;
   try {
-    open = await begin(session, steps);
+    open = (await beginPrepared(session, steps)) ?? (await beginWithText(session, steps));
     isAtWork = true;
     const result = await body(session.client);
     isAtWork = false;
@@ -76,13 +76,21 @@ export async function runTransaction<Client extends PostgresClient, Result>(
   }
 }
 
-async function begin<Client extends PostgresClient>(
+/** `undefined`, at the latest when that is awaited: it cannot, and nothing is begun. */
+function beginPrepared<Client extends PostgresClient>(
   session: PostgresSession<Client>,
-  { begin: text, mark, prepared, ask: own }: TransactionSteps,
+  { prepared, ask: own }: TransactionSteps,
+): Promise<OpenTransaction | undefined> | undefined {
+  if (!prepared?.isUsable) return undefined;
+  const client = wiredClient(session.client);
+  return client && beginWatched(client, prepared, own);
+}
+
+function beginWithText<Client extends PostgresClient>(
+  session: PostgresSession<Client>,
+  { begin, mark, ask: own }: TransactionSteps,
 ): Promise<OpenTransaction> {
-  const client = prepared?.isUsable ? wiredClient(session.client) : undefined;
-  const watched = client && prepared && (await beginWatched(client, prepared, own));
-  return watched ?? (await beginMarked(session.client, text, mark, own));
+  return beginMarked(session.client, begin, mark, own);
 }
 
 async function commit<Client extends PostgresClient>(

@@ -101,12 +101,12 @@ export class Exchange {
 }
 
 /** Sends a message of ours in its turn. Rejects with what the client or the server says, as it is. */
-export async function exchange(
+export function exchange(
   client: WiredClient,
   { runtime, timeoutMs }: Pick<TransactionAsk, 'runtime' | 'timeoutMs'>,
   message: () => Uint8Array | Error,
 ): Promise<StatementAnswer[]> {
-  return await new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const timer = runtime.setTimer(timeoutMs, () => reject(new NoAnswerError(timeoutMs)));
     const settle: Settle = (error, answers = []) => {
       timer.cancel();

@@ -34,6 +34,7 @@ import {
   migrationSql,
   notInstalled,
   otherIsolation,
+  otherLimits,
 } from './statements.js';
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
@@ -94,6 +95,16 @@ const optionKeys: Known<PostgresFenceOptions> = {
   runtime: true,
 };
 
+/** Whether the sessions of a pool should have the idle limit of the fence. A pool of `pg` tells with what it opens them. */
+function isLimited(
+  source: string | PostgresPool,
+  { idleInTransactionTimeoutMs }: ResolvedOptions,
+): boolean {
+  if (typeof source === 'string') return true;
+  const { options } = Object(source);
+  return Object(options).idle_in_transaction_session_timeout === idleInTransactionTimeoutMs;
+}
+
 /** Named, since a role or a database may have another default, in which races end in errors. */
 const beginCommitted = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
@@ -117,7 +128,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   constructor(source: string | PostgresPool<Client>, options: ResolvedOptions) {
     this.#options = options;
     this.#statements = fenceStatements(options.quotedSchema);
-    this.#guard = new TermGuard(options, this.#statements);
+    this.#guard = new TermGuard(options, this.#statements, isLimited(source, options));
     this.#guest = new Guest(this.#statements);
     this.migrationSql = migrationSql(options.schema);
     this.#pool = new PostgresPoolHandle(source, {
@@ -180,8 +191,18 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   /** Whether the begin of a transaction was refused for what another one, which asks more, can put right. */
   #mayBeAdmitted(error: unknown): boolean {
     if (!(error instanceof StoreRefusedError)) return false;
-    if (error.storeCode === otherIsolation) this.#namesIsolation = true;
-    return error.storeCode === notInstalled || error.storeCode === otherIsolation;
+    switch (error.storeCode) {
+      case notInstalled:
+        return true;
+      case otherIsolation:
+        this.#namesIsolation = true;
+        return true;
+      case otherLimits:
+        this.#guard.setLimits();
+        return true;
+      default:
+        return false;
+    }
   }
 
   async recordOnce(
@@ -252,14 +273,14 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     await this.#closing;
   }
 
-  async #transact<Result>(
+  #transact<Result>(
     what: string,
     body: (client: Client) => Promise<Result>,
-    opening: Omit<TransactionSteps, 'ask'> = { begin: beginCommitted },
+    { begin, mark, prepared }: Omit<TransactionSteps, 'ask'> = { begin: beginCommitted },
   ): Promise<Result> {
     const { runtime, timeoutMs } = this.#options;
-    const steps = { ...opening, ask: { runtime, timeoutMs, what } };
-    return await this.#pool.withSession(what, (session) => runTransaction(session, steps, body));
+    const steps = { begin, mark, prepared, ask: { runtime, timeoutMs, what } };
+    return this.#pool.withSession(what, (session) => runTransaction(session, steps, body));
   }
 
   #ask(what: string, phase: PostgresPhase = 'transaction'): Ask {

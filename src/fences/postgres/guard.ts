@@ -24,10 +24,11 @@ export class TermGuard {
   readonly #statements: FenceStatements;
   readonly #openings: Openings;
 
-  constructor(options: ResolvedOptions, statements: FenceStatements) {
+  /** @param areLimited see `Openings`. */
+  constructor(options: ResolvedOptions, statements: FenceStatements, areLimited: boolean) {
     this.#options = options;
     this.#statements = statements;
-    this.#openings = new Openings(options, statements);
+    this.#openings = new Openings(options, statements, areLimited);
   }
 
   /**
@@ -85,6 +86,11 @@ export class TermGuard {
    */
   atBegin(candidate: Candidate): Opening | undefined {
     return this.#options.leases === undefined ? this.#openings.of(candidate) : undefined;
+  }
+
+  /** A transaction was refused at its begin since its session has other limits. */
+  setLimits(): void {
+    this.#openings.setLimits();
   }
 
   /** First of all, since whoever takes the lease over locks it before anything of the fence's. */

@@ -2,6 +2,7 @@ import {
   lockKey,
   OpeningStatements,
   PreparedOpening,
+  type PreparedStatement,
   type StatementAnswer,
   type TransactionSteps,
 } from '../../drivers/postgres/index.js';
@@ -12,6 +13,7 @@ import {
   type LockAnswer,
   notInstalled,
   otherIsolation,
+  otherLimits,
   shownDuration,
 } from './statements.js';
 
@@ -33,15 +35,30 @@ interface KeptOpening extends Opening {
 export class Openings {
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
-  readonly #prepared: OpeningStatements;
+  #lock: PreparedStatement;
+  #prepared: OpeningStatements;
   readonly #lockKeys = new Map<string, string>();
   /** Of the last token of each name. */
   readonly #openings = new Map<string, KeptOpening>();
 
-  constructor(options: ResolvedOptions, statements: FenceStatements) {
+  /** @param areLimited whether sessions are expected to have the limits of the fence; the server is asked all the same. */
+  constructor(options: ResolvedOptions, statements: FenceStatements, areLimited: boolean) {
     this.#options = options;
     this.#statements = statements;
-    this.#prepared = new OpeningStatements([statements.lockAtBegin, statements.lookAtBegin]);
+    this.#lock = areLimited ? statements.lockAtBegin : statements.limitAndLockAtBegin;
+    this.#prepared = this.#preparing();
+  }
+
+  /** From now on each transaction sets its limits: some session here does not have them as they should be. */
+  setLimits(): void {
+    if (this.#lock === this.#statements.limitAndLockAtBegin) return;
+    this.#lock = this.#statements.limitAndLockAtBegin;
+    this.#prepared = this.#preparing();
+    this.#openings.clear();
+  }
+
+  #preparing(): OpeningStatements {
+    return new OpeningStatements([this.#lock, this.#statements.lookAtBegin]);
   }
 
   lockKeyOf(name: string): string {
@@ -58,11 +75,11 @@ export class Openings {
 
   #make({ name, term, holderDigest }: Candidate): KeptOpening {
     const { idleInTransactionTimeoutMs: idleLimitMs } = this.#options;
-    const { passAtBegin, lockAtBegin, lookAtBegin } = this.#statements;
+    const { passAtBegin, lookAtBegin } = this.#statements;
     const key = this.lockKeyOf(name);
     const literals = { name, term, holderDigest, lockKey: key, idleLimitMs };
     const running = [
-      [lockAtBegin, [key, shownDuration(idleLimitMs)]],
+      [this.#lock, [key, shownDuration(idleLimitMs)]],
       [lookAtBegin, [name, String(term), holderDigest]],
     ] as const;
     return {
@@ -73,11 +90,19 @@ export class Openings {
   }
 }
 
+/** The SQLSTATE by which the begin of a transaction is refused; `locked`: what is installed is not the token. */
+const refusals: Readonly<Record<LockAnswer, string>> = {
+  locked: notInstalled,
+  busy: notInstalled,
+  isolation: otherIsolation,
+  limits: otherLimits,
+};
+
 /** What `fence_pass` raises, from the answers to `BEGIN` and to the two statements. */
 function refusalIn([, lock, look]: readonly StatementAnswer[]): Error | undefined {
   const answer = lock?.fields[0] as LockAnswer | undefined;
   if (answer === 'locked' && look?.tag === 'SELECT 1') return undefined;
-  const code = answer === 'isolation' ? otherIsolation : notInstalled;
+  const code = answer === undefined ? notInstalled : refusals[answer];
   return Object.assign(new Error('the token does not pass'), { code });
 }
 

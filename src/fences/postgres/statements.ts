@@ -47,6 +47,9 @@ ${passProcedure(quoted)}`;
 export const notInstalled = 'TN011';
 export const otherIsolation = 'TN012';
 
+/** What stands for one where `lockAtBegin` found that the session has other limits. */
+export const otherLimits = 'TN016';
+
 /**
  * A transaction of the fence's own begins with it, so that a token that is installed already costs no round trip, and no
  * planner: it is called as a whole, and its own statements keep their plans.
@@ -110,9 +113,15 @@ export const commitDurably = `set_config('synchronous_commit', CASE
   THEN current_setting('synchronous_commit')
   ELSE 'on' END, true) IS NOT NULL`;
 
+/** The session has both of them as they should be, this limit and no other: it is not even asked to compare. */
+const limitsAreAsTold = (
+  idleLimit: string,
+) => `current_setting('idle_in_transaction_session_timeout') = ${idleLimit}
+  AND current_setting('synchronous_commit') = 'on'`;
+
 /**
- * Both of them, in a statement that runs at every transaction's begin: what is as it should be is not set again, since a
- * setting that changes costs as much as a statement. A session that shows just this limit is not even asked to compare.
+ * Sets both of them, in a statement that runs at every transaction's begin: what is as it should be is not set again, since a
+ * setting that changes costs as much as a statement. Never null.
  */
 const limitsAreSet = (
   idleLimit: string,
@@ -132,8 +141,22 @@ export function shownDuration(durationMs: number): string {
   return `${durationMs}ms`;
 }
 
-/** What `lockAtBegin` answers: the name is locked; somebody installs, or waits to; the transaction is not READ COMMITTED. */
-export type LockAnswer = 'locked' | 'busy' | 'isolation';
+/**
+ * What `lockAtBegin` answers: the name is locked; somebody installs, or waits to; the transaction is not READ COMMITTED; the
+ * session has other limits.
+ */
+export type LockAnswer = 'locked' | 'busy' | 'isolation' | 'limits';
+
+/** In: lock key, idle limit as `shownDuration` has it. Out: a `LockAnswer`, and what the transaction is told from others by. */
+const locking = (limits: string) =>
+  preparedStatement(
+    `SELECT CASE
+  WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'isolation'
+  WHEN NOT (${limits}) THEN 'limits'
+  WHEN pg_try_advisory_xact_lock_shared($1) THEN 'locked'
+  ELSE 'busy' END, ${transactionStamp}`,
+    [bigintType, textType],
+  );
 
 /** What `pass` takes, as literals. */
 export interface PassLiterals {
@@ -180,16 +203,12 @@ FOR SHARE OF f`,
      * What `fence_pass` does, for a transaction that is watched by other means than its mark: two statements that a session
      * plans once. They say what they found, since whoever asks rolls back at once.
      *
-     * In: lock key, idle limit as `shownDuration` has it. Out: a `LockAnswer`, and what the transaction is told from others by.
      * Keeps true: it is limited and durable before it has the lock.
      */
-    lockAtBegin: preparedStatement(
-      `SELECT CASE
-  WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'isolation'
-  WHEN ${limitsAreSet('$2')} AND pg_try_advisory_xact_lock_shared($1) THEN 'locked'
-  ELSE 'busy' END, ${transactionStamp}`,
-      [bigintType, textType],
-    ),
+    lockAtBegin: locking(limitsAreAsTold('$2')),
+
+    /** The same for sessions that are not set up so; never says `limits`. All that it could do costs, even if nothing is set. */
+    limitAndLockAtBegin: locking(limitsAreSet('$2')),
 
     /**
      * In: name, term, digest. Out: a row if that is installed. Sent behind `lockAtBegin`: it sees all that was committed

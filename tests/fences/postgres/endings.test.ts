@@ -339,6 +339,33 @@ describe('a transaction on a client of pg', () => {
     });
   });
 
+  it('is limited all the same in a session that has lost the limit with which its pool opened it', async () => {
+    const token = tokenOf(freshName('limited'), 5);
+    await fence.claim(token);
+    const setting = 'idle_in_transaction_session_timeout';
+    const limited = openPool(database.url, { max: 1, [setting]: 30_000 });
+    const tags: string[] = [];
+    const client = await limited.connect();
+    const connection: NodeJS.EventEmitter = Reflect.get(client, 'connection');
+    connection.on('commandComplete', ({ text }: { text: string }) => tags.push(text));
+    client.release();
+    const onLimited = postgresFence<pg.PoolClient>(limited);
+    const seen = async () => {
+      tags.length = 0;
+      const show = (open: pg.PoolClient) => open.query(`SHOW ${setting}`);
+      const { rows } = await onLimited.transaction(token, show);
+      return rows[0][setting];
+    };
+    const shortest = ['BEGIN', 'SELECT 1', 'SELECT 1', 'SHOW', 'COMMIT'];
+    expect([await seen(), tags]).toEqual(['30s', shortest]);
+    await limited.query(`SET ${setting} = 0`);
+    // That it has found out costs a begin more, once.
+    expect(await seen()).toBe('30s');
+    expect(tags.length).toBeGreaterThan(shortest.length);
+    expect([await seen(), tags]).toEqual(['30s', shortest]);
+    await limited.end();
+  });
+
   it('never says that nothing was written after work that leaves it, writes, and fails in another', async () => {
     const name = freshName('between');
     const token = tokenOf(name, 5);

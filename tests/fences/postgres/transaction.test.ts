@@ -179,13 +179,15 @@ describe('a transaction under the PostgreSQL fence', () => {
         idleInTransactionTimeoutMs: 1000,
         waitTimeoutMs: 5000,
       });
-      const seen = await onOwn.transaction(
-        token,
-        async (client) =>
-          (await client.query('SHOW idle_in_transaction_session_timeout')).rows[0]
-            .idle_in_transaction_session_timeout,
-      );
-      expect(seen, session).toBe(expected);
+      const limit = () =>
+        onOwn.transaction(
+          token,
+          async (client) =>
+            (await client.query('SHOW idle_in_transaction_session_timeout')).rows[0]
+              .idle_in_transaction_session_timeout,
+        );
+      // The first one may have found out only that sessions are to be limited here.
+      expect([await limit(), await limit()], session).toEqual([expected, expected]);
       await own.end();
     }
   });
@@ -384,11 +386,13 @@ describe('a transaction under the PostgreSQL fence', () => {
       const seen = async (client: pg.PoolClient) => (await client.query(text)).rows[0];
       const begun = {
         watched: await watched.transaction(claimed, seen),
+        again: await watched.transaction(claimed, seen),
         marked: await marked.transaction(claimed, seen),
         new: await watched.transaction(tokenOf(freshName('alike-new'), 5), seen),
       };
       const expected = { idle, durability };
-      expect(begun, options).toEqual({ watched: expected, marked: expected, new: expected });
+      const alike = { watched: expected, again: expected, marked: expected, new: expected };
+      expect(begun, options).toEqual(alike);
       await own.end();
     }
   });
