@@ -104,6 +104,38 @@ describe('the smallest ttl', () => {
     expect(svg).toContain('>ttl ');
     expect(svg).not.toMatch(/NaN|undefined|Infinity|9999/);
   });
+
+  it('is drawn to scale: well-formed, within its frame, fewer losses and a longer takeover with each ttl', () => {
+    const svg = plotTtl(adviseTtl([sample([100, 900, 2_500])]));
+    const elements = svg.replace(/^<svg [^<>]*>\n|\n<\/svg>\n$/g, '').split('\n');
+    for (const element of elements)
+      expect(element).toMatch(
+        /^<(?:rect|line|polyline|text)(?: [\w-]+="[^"<>&]*")+(?:\/>|>[^<>&]+<\/text>)$/,
+      );
+    const [losses = [], takeovers = []] = [...svg.matchAll(/points="([^"]+)"/g)].map(
+      ([, points = '']) => points.split(' ').map((point) => point.split(',').map(Number)),
+    );
+    expect(losses).toHaveLength(takeovers.length);
+    for (const [index, [x = 0, y = 0]] of [...losses, ...takeovers].entries()) {
+      expect(x >= 80 && x <= 680 && y >= 50 && y <= 360, `${index}: ${x},${y}`).toBe(true);
+    }
+    const isRising = (values: readonly number[]) =>
+      values.every((value, index) => value >= (values[index - 1] ?? value));
+    expect(isRising(losses.map(([x = 0]) => x))).toBe(true);
+    expect(isRising(losses.map(([, y = 0]) => y))).toBe(true);
+    expect(isRising(takeovers.map(([, y = 0]) => -y))).toBe(true);
+    const ticks = [...svg.matchAll(/<text x="([\d.]+)" y="378"[^>]*>([^<]+)</g)];
+    expect(ticks.map(([, , text]) => text)).toEqual([
+      '100 ms',
+      '300 ms',
+      '1 s',
+      '3 s',
+      '10 s',
+      '30 s',
+      '100 s',
+    ]);
+    expect(isRising(ticks.map(([, x]) => Number(x)))).toBe(true);
+  });
 });
 
 describe('a measurement', () => {

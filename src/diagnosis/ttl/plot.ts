@@ -36,6 +36,7 @@ export function plotTtl({ rows, ttlMs, onceInMs }: TtlAdvice): string {
     ),
     ...(ttlMs === undefined ? [] : mark(ttlMs, axes)),
     label(left, height - 14, 'red: losses for nothing, a day', 'start', '#c0392b'),
+    label(width / 2, height - 14, 'ttl', 'middle', '#555555'),
     label(
       width - right,
       height - 14,
