@@ -203,10 +203,15 @@ describe('what nodes remember', () => {
   });
 
   it('of a document is what was accepted last, and the highest promise', () => {
-    const one = hash(['promised', '9', 'ballot', '2', 'version', '1', 'text', 'old']);
-    const two = hash(['promised', '3', 'ballot', '3', 'version', '2', 'text', 'new']);
+    const [second, third, ninth] = [2, 3, 9].map(
+      (number) => `${String(number).padStart(16, '0')}.0123456789abcdef`,
+    ) as [string, string, string];
+    const one = hash(['promised', ninth, 'ballot', second, 'version', '1', 'text', 'old']);
+    const two = hash(['promised', third, 'ballot', third, 'version', '2', 'text', 'new']);
     const merged = mergeDocuments([one, two]);
-    expect(merged?.value).toEqual(['promised', '9', 'ballot', '3', 'version', '2', 'text', 'new']);
+    expect(merged?.value).toEqual([
+      ...['promised', ninth, 'ballot', third, 'version', '2', 'text', 'new'],
+    ]);
   });
 
   it('of a history is what a majority may know, in order, with the end that most say', () => {

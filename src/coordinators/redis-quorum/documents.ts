@@ -4,6 +4,7 @@ import type { StoredDocument, WriteDocumentResult } from '../contract.js';
 import { badDocument } from '../redis/index.js';
 import { noMajority, unknownBecauseOf } from './errors.js';
 import { type Answered, answersOf, type Votes } from './majority.js';
+import { ballotForm } from './merge/memories.js';
 import type { Deadline, Quorum } from './quorum.js';
 import {
   acceptDocumentScript,
@@ -24,8 +25,6 @@ interface Accepted {
 
 /** What to write in place of what stands there; `undefined`: leave it. */
 type Change = (current: Accepted) => { version: number; nonce: string; text: string } | undefined;
-
-const ballotDigits = 16;
 
 /**
  * Small versioned texts that a majority agrees on.
@@ -89,7 +88,7 @@ export class Documents {
     const backoff = new Backoff(runtime, { firstMs: 6, limitMs: 60 });
     let highest = '';
     for (;;) {
-      const ballot = nextBallot(highest, runtime.randomHex(8));
+      const ballot = nextBallot(highest, runtime.randomHex(ballotForm.random / 2));
       const promises = answersOf(await this.#promise(name, ballot, deadline, isWrite));
       highest = promises.reduce((most, { answer }) => max(most, answer.promised), ballot);
       const given = promises.filter(({ answer }) => answer.promised === ballot);
@@ -248,7 +247,7 @@ function latestOf(answers: readonly Answered<Accepted>[]): Accepted {
 /** A number, and a random part that makes it nobody else's. */
 function nextBallot(highest: string, random: string): string {
   const number = Number(highest.split('.')[0] ?? 0) + 1;
-  return `${String(number).padStart(ballotDigits, '0')}.${random}`;
+  return `${String(number).padStart(ballotForm.digits, '0')}.${random}`;
 }
 
 function max(one: string, other: string): string {

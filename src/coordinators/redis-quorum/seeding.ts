@@ -10,6 +10,7 @@ import {
   mergeHistories,
   mergeRecords,
   mergeSuspensions,
+  mergeTerms,
 } from './merge/memories.js';
 import type { QuorumNode } from './node.js';
 import {
@@ -164,18 +165,12 @@ function merge(
   const suspensions = mergeSuspensions(of(keys.suspended), of(keys.resumed));
   if (suspensions.size > 0)
     merged.push({ key: keys.suspended, kind: 'hash', lifeMs: 0, value: [...suspensions].flat() });
-  const resumed = of(keys.resumed);
+  const resumed = of(keys.resumed).filter(({ kind }) => kind === 'hash');
   const fields = new Map(resumed.flatMap((memory) => [...fieldsOf(memory)]));
   const lifeMs = longestLived(resumed)?.lifeMs ?? 0;
   if (fields.size > 0)
     merged.push({ key: keys.resumed, kind: 'hash', lifeMs, value: [...fields].flat() });
-  return { memories: merged, term: highestTerm(of(keys.term)) };
-}
-
-function highestTerm(memories: readonly Memory[]): Memory | undefined {
-  const inOrder = [...memories].sort((one, other) => Number(other.value) - Number(one.value));
-  const lifeMs = longestLived(memories)?.lifeMs ?? 0;
-  return inOrder[0] === undefined ? undefined : { ...inOrder[0], lifeMs };
+  return { memories: merged, term: mergeTerms(of(keys.term)) };
 }
 
 /** Few and small enough not to hold up a node for long. */

@@ -51,7 +51,8 @@ export interface LoadedCandidates {
 
 export const noCandidates: LoadedCandidates = { read: [], queue: [], leftovers: [] };
 
-interface Listed {
+/** A node of a candidate, and how many come before it. */
+export interface Listed {
   readonly path: string;
   readonly place: Place;
   readonly rank: number;
@@ -174,7 +175,8 @@ export function encodeCandidate(
   return Buffer.from(JSON.stringify(written));
 }
 
-function decodeCandidate(
+/** @returns nothing if what stands in the node is none of ours. */
+export function decodeCandidate(
   { path, place, rank }: Listed,
   { data, stat }: NodeContent,
 ): LoadedCandidate | undefined {

@@ -84,7 +84,11 @@ export function epochOf(zxid: number): number {
   return Math.floor(zxid / epochSize);
 }
 
-function readRoot({ data }: NodeContent, path: string): { raised?: number; epoch?: number } {
+/** @throws {RecordCorruptError} */
+export function readRoot(
+  { data }: Pick<NodeContent, 'data'>,
+  path: string,
+): { raised?: number; epoch?: number } {
   if (data.length === 0) return {};
   const written = parseObject(data.toString()) as WrittenRoot | undefined;
   const { raised, epoch } = written ?? {};

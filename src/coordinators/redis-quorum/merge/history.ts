@@ -1,4 +1,5 @@
 import { historyCount } from '../../history.js';
+import { parseLine } from '../../redis/index.js';
 import { mayHold } from '../majority.js';
 
 /** How many nodes have to know of a line, and how many said nothing. */
@@ -7,7 +8,6 @@ export interface LineSupport {
   readonly silentCount: number;
 }
 
-const termLine = /^1T\|(\d+)\|/;
 const endOf = /\|(\d*)\|([a-z-]*)$/;
 
 interface Line {
@@ -54,15 +54,16 @@ function insertInOrder(keys: string[], list: readonly string[]): void {
   }
 }
 
+/** A term is that of one holder: what a node says of somebody else's, or in no words of ours, is another line. */
 function keyOf(text: string): string {
-  const [, term] = termLine.exec(text) ?? [];
-  return term === undefined ? text : `1T|${term}`;
+  const line = parseLine(text);
+  return line?.kind === 'term' ? `1T|${line.term}|${line.holderId}` : `=${text}`;
 }
 
 /** Of a term it has ended if a majority may say so: one node whose clock was stepped ends lines before their time. */
 function agreed(texts: readonly string[], support: LineSupport): string {
   const [first = ''] = texts;
-  if (!termLine.test(first)) return first;
+  if (parseLine(first)?.kind !== 'term') return first;
   const lasting = texts.find((text) => endReasonOf(text) === '');
   const ended = texts.filter((text) => endReasonOf(text) !== '');
   const hasEnded = lasting === undefined || mayHold({ count: ended.length, ...support });

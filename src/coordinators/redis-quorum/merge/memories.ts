@@ -1,3 +1,5 @@
+import { parseLine, parseRecord } from '../../redis/index.js';
+import { isTerm } from '../../term.js';
 import { mergeLines } from './history.js';
 
 /** One thing that a node remembers: a key of its server, as `recall` shows it and `seed` takes it. */
@@ -7,6 +9,11 @@ export interface Memory {
   /** Milliseconds until it is gone; 0: it stays. */
   readonly lifeMs: number;
   readonly value: string | readonly string[];
+}
+
+/** What somebody else has put in the place of it, of whatever type, nobody is told of. */
+function ofKind(kind: Memory['kind'], memories: readonly Memory[]): Memory[] {
+  return memories.filter((memory) => memory.kind === kind);
 }
 
 /** How much more than its own text a record may say: the claims of clients that have not decided yet. */
@@ -27,7 +34,7 @@ const reservation = /^2R\|(\d+)\|/;
  * others the name since. Who repeats an attempt would else be granted its old term by nodes that never gave it.
  */
 export function mergeRecords(memories: readonly Memory[]): Memory | undefined {
-  const ranked = memories
+  const ranked = ofKind('string', memories)
     .flatMap((memory) => {
       const rank = rankOf(String(memory.value));
       return rank === undefined ? [] : [{ memory, rank }];
@@ -53,8 +60,12 @@ function withoutAttempt(memory: Memory | undefined): Memory | undefined {
 type Rank = readonly [term: number, stage: number];
 
 function rankOf(text: string): Rank | undefined {
+  // What a node takes for none of ours must not stand in the place of a record that others remember.
+  const isOurs =
+    parseRecord('', { text, remainingMs: -1, suspension: null, nowMs: 0 }) !== undefined;
+  if (!isOurs || isClaim(text)) return undefined;
   const [, kind, term] = lease.exec(text) ?? [];
-  if (kind !== undefined) return isClaim(text) ? undefined : [Number(term), kind === 'X' ? 2 : 1];
+  if (kind !== undefined) return [Number(term), kind === 'X' ? 2 : 1];
   const [, reserved] = reservation.exec(text) ?? [];
   return reserved === undefined ? undefined : [Number(reserved), 0];
 }
@@ -74,15 +85,21 @@ export function longestLived(memories: readonly Memory[]): Memory | undefined {
 
 /** All lines that somebody remembers. */
 export function mergeHistories(memories: readonly Memory[]): Memory | undefined {
-  const longest = longestLived(memories);
+  const lines = ofKind('list', memories);
+  const longest = longestLived(lines);
   if (longest === undefined) return undefined;
-  const lists = memories.map(({ value }) => value as readonly string[]);
+  // What is none of ours stays with the node that has it: of two it would be what most say.
+  const lists = lines.map(({ value }) =>
+    (value as readonly string[]).filter((text) => parseLine(text) !== undefined),
+  );
   return { ...longest, value: mergeLines(lists, { majority: 1, silentCount: 0 }) };
 }
 
 /** The document that was accepted last, and the highest promise given to anybody. */
 export function mergeDocuments(memories: readonly Memory[]): Memory | undefined {
-  const all = memories.map((memory) => ({ memory, fields: fieldsOf(memory) }));
+  const all = ofKind('hash', memories)
+    .map((memory) => ({ memory, fields: fieldsOf(memory) }))
+    .filter(({ fields }) => isDocument(fields));
   const accepted = all.sort((one, other) =>
     compareTexts(other.fields.get('ballot') ?? '', one.fields.get('ballot') ?? ''),
   )[0];
@@ -95,12 +112,31 @@ export function mergeDocuments(memories: readonly Memory[]): Memory | undefined 
   return { ...accepted.memory, lifeMs: 0, value: [...accepted.fields].flat() };
 }
 
+/** A number, and a random part, of one length each: they compare as texts. What is none would outbid everybody for ever. */
+export const ballotForm = { digits: 16, random: 16 } as const;
+const ballot = new RegExp(`^[0-8]\\d{${ballotForm.digits - 1}}\\.[0-9a-f]{${ballotForm.random}}$`);
+
+function isDocument(fields: ReadonlyMap<string, string>): boolean {
+  const isBallot = (text = '') => text === '' || ballot.test(text);
+  return isBallot(fields.get('ballot')) && isBallot(fields.get('promised'));
+}
+
+/** The highest term that one of them remembers. */
+export function mergeTerms(memories: readonly Memory[]): Memory | undefined {
+  const terms = ofKind('string', memories).filter(
+    ({ value }) => /^\d{1,16}$/.test(String(value)) && isTerm(Number(value)),
+  );
+  const [highest] = terms.sort((one, other) => Number(other.value) - Number(one.value));
+  return highest && { ...highest, lifeMs: longestLived(terms)?.lifeMs ?? 0 };
+}
+
 /** The union, each member with its highest score. */
 export function mergeGroups(memories: readonly Memory[]): Memory | undefined {
-  const longest = longestLived(memories);
+  const indexes = ofKind('zset', memories);
+  const longest = longestLived(indexes);
   if (longest === undefined) return undefined;
   const scores = new Map<string, string>();
-  for (const [name, score] of memories.flatMap((memory) => [...fieldsOf(memory)])) {
+  for (const [name, score] of indexes.flatMap((memory) => [...fieldsOf(memory)])) {
     if (Number(score) > Number(scores.get(name) ?? 0)) scores.set(name, score);
   }
   return { ...longest, value: [...scores].flat() };
@@ -112,12 +148,14 @@ export function mergeSuspensions(
   resumptions: readonly Memory[],
 ): Map<string, string> {
   const ended = new Set(
-    resumptions.flatMap((memory) =>
+    ofKind('hash', resumptions).flatMap((memory) =>
       [...fieldsOf(memory)].map(([name, text]) => `${name}\0${text}`),
     ),
   );
   const merged = new Map<string, string>();
-  for (const [name, text] of suspensions.flatMap((memory) => [...fieldsOf(memory)])) {
+  for (const [name, text] of ofKind('hash', suspensions).flatMap((memory) => [
+    ...fieldsOf(memory),
+  ])) {
     if (!ended.has(`${name}\0${text}`)) merged.set(name, text);
   }
   return merged;

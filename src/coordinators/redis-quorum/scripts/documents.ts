@@ -1,16 +1,23 @@
 import { defineScript, foreign } from '../../../drivers/redis/index.js';
+import { ballotForm } from '../merge/memories.js';
 
 /**
  * Lua: the fields of a document. Texts that stand for ballots compare like texts: they are as long as each other.
  */
 const document = `
 ${foreign}
+-- What is none would be higher than all that are.
+local function isBallot(text)
+  return text == '' or #text == ${ballotForm.digits + 1 + ballotForm.random} and string.find(text, '^[0-8]%d+%.%x+$') ~= nil
+end
 local function fieldsOf(key)
   local fields = pcall('HMGET', key, 'ballot', 'version', 'nonce', 'promised')
   if isForeign(fields) then return nil end
   local isOurs = fields[1] or fields[4] or call('EXISTS', key) == 0
-  if not isOurs then return nil end
-  return { ballot = fields[1] or '', version = fields[2] or '0', nonce = fields[3] or '', promised = fields[4] or '' }
+  local ballot, version, nonce, promised = fields[1] or '', fields[2] or '0', fields[3] or '', fields[4] or ''
+  if not isOurs or not isBallot(ballot) or not isBallot(promised) then return nil end
+  if (ballot == '') ~= (version == '0') or not string.find(version, '^%d+$') or #version > 15 or not string.find(nonce, '^%x*$') then return nil end
+  return { ballot = ballot, version = version, nonce = nonce, promised = promised }
 end`;
 
 /**
