@@ -142,6 +142,15 @@ describe('the runbooks', () => {
     expect((await pages).sort()).toEqual([...wanted].sort());
   });
 
+  it('link only to pages that there are', async () => {
+    for (const page of await pages) {
+      const folder = join(root, 'docs/runbooks');
+      const text = await readFile(join(folder, page), 'utf8');
+      for (const [, link = ''] of text.matchAll(/\]\(([^)#]+)/g))
+        await expect(readFile(join(folder, link)), `${page}: ${link}`).resolves.toBeDefined();
+    }
+  });
+
   it('name only metrics and panels that there are', async () => {
     const titles = new Set(panels.map(({ title }) => title));
     const names = new Set(Object.values(catalogue).map(({ name }): string => name));
