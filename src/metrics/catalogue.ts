@@ -224,8 +224,8 @@ export const catalogue = {
   ),
   inFlight: gauge(
     'tenure_messages_in_flight',
-    'Messages whose handler was begun and has not ended.',
-    ['group'],
+    'Messages whose handler was begun and has not ended, in the shards that this process owns; shard="all" above the limit of series.',
+    ['group', 'shard'],
   ),
   handled: counter('tenure_messages_handled_total', 'Messages that the store knows as finished.', [
     'group',

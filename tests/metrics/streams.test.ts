@@ -78,11 +78,11 @@ describe('the metrics of a worker', () => {
     const busy = new Set(messages(8).map(({ key }) => topic.shardOf(key)));
     expect(samples.get('tenure_shards_owned{group="orders"}')).toBe(shardCount);
     expect(samples.get('tenure_shard_members{group="orders"}')).toBe(1);
-    expect(samples.get('tenure_messages_in_flight{group="orders"}')).toBe(busy.size);
     let count = 0;
     for (const { shard, term } of worker.shards) {
       const labels = `{group="orders",shard="${shard}"}`;
       expect(samples.get(`tenure_shard_term${labels}`)).toBe(term);
+      expect(samples.get(`tenure_messages_in_flight${labels}`)).toBe(busy.has(shard) ? 1 : 0);
       count += samples.get(`tenure_backlog_messages${labels}`) ?? Number.NaN;
       const age = samples.get(`tenure_backlog_oldest_age_seconds${labels}`);
       expect(age).toBeCloseTo(busy.has(shard) ? 30 : 0, 0);
@@ -105,7 +105,10 @@ describe('the metrics of a worker', () => {
       'tenure_shard_redelivered_messages_total{group="orders",shard="all"}',
       'tenure_backlog_messages{group="orders",shard="all"}',
       'tenure_backlog_oldest_age_seconds{group="orders",shard="all"}',
+      'tenure_messages_in_flight{group="orders",shard="all"}',
     ]);
+    const busy = new Set(messages(8).map(({ key }) => topic.shardOf(key)));
+    expect(samples.get('tenure_messages_in_flight{group="orders",shard="all"}')).toBe(busy.size);
     expect(samples.get('tenure_backlog_messages{group="orders",shard="all"}')).toBe(8);
   });
 

@@ -41,6 +41,7 @@ export function observeShardWorker(
 function shardLabels(site: Site, count: number) {
   const isShared = count > site.shardSeriesLimit;
   return {
+    isShared,
     of: (shard: number) => (isShared ? allShards : String(shard)),
     all: isShared ? [allShards] : Array.from({ length: count }, (_, shard) => String(shard)),
   };
@@ -122,6 +123,7 @@ function observeHandling(site: Site, worker: StreamWorker<never>, group: string)
     failed: handling.of({ group, outcome: 'failed' }),
   };
   handled.expect({ group });
+  const labels = shardLabels(site, worker.topic.shardCount);
   return all(
     worker.events.on('handlersEnded', ({ outcome, durationsMs }) => {
       const recorder = recorders[outcome];
@@ -130,8 +132,12 @@ function observeHandling(site: Site, worker: StreamWorker<never>, group: string)
     worker.events.on('handled', ({ messageCount }) => handled.add({ group }, messageCount)),
     site.onCollect({
       tell: () => {
-        const running = worker.shards.filter(({ current }) => current !== undefined);
-        inFlight.tell({ group }, running.length);
+        const counts = new Map<string, number>(labels.isShared ? [[allShards, 0]] : []);
+        for (const { shard, current } of worker.shards) {
+          const label = labels.of(shard);
+          counts.set(label, (counts.get(label) ?? 0) + (current === undefined ? 0 : 1));
+        }
+        for (const [shard, count] of counts) inFlight.tell({ group, shard }, count);
       },
     }),
   );
