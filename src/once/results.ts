@@ -26,12 +26,23 @@ export function kept(value: unknown): Pick<OnceDone, 'result' | 'detail'> {
 function parsed({ key: ofKey, result }: Pick<OnceRecord, 'key' | 'result'>): unknown {
   if (result === undefined) return undefined;
   try {
-    return JSON.parse(result, (key, part: unknown) => (key === '__proto__' ? undefined : part));
+    return withoutProto(JSON.parse(result));
   } catch {
     throw new RecordCorruptError(
       `the stored result of the idempotency key "${ofKey}" is no JSON: something else has written it. The effect is done, and is not called: restore the result.`,
     );
   }
+}
+
+/** Level by level: a text that JSON could write and read may be nested deeper than a call for each level can follow. */
+function withoutProto(value: unknown): unknown {
+  const rest = [value];
+  for (const one of rest) {
+    if (typeof one !== 'object' || one === null) continue;
+    if (Object.hasOwn(one, '__proto__')) Reflect.deleteProperty(one, '__proto__');
+    for (const part of Object.values(one)) rest.push(part);
+  }
+  return value;
 }
 
 /** What an error says, as one line that can be kept. */

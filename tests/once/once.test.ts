@@ -49,6 +49,16 @@ describe('an effect', () => {
     expect(await once.do('c', () => null)).toBeNull();
     const polluted = await once.do('d', () => JSON.parse('{"__proto__":{"x":1},"y":2}'));
     expect(Object.getOwnPropertyNames(polluted)).toEqual(['y']);
+    const within = await once.do('e', () => JSON.parse('[{"__proto__":{"x":1},"y":2}]'));
+    expect(Object.getOwnPropertyNames(within[0])).toEqual(['y']);
+  });
+
+  it('gives a result that is nested as deep as JSON can write it', async () => {
+    const { once } = new Shop().process('one');
+    const depth = 2_900;
+    const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    for (const called of ['first', 'again'])
+      expect(JSON.stringify(await once.do('deep', () => JSON.parse(text))), called).toBe(text);
   });
 
   it('is done although its result cannot be kept, and says so to everybody', async () => {
