@@ -32,12 +32,11 @@ export function confirmOne(
   return true;
 }
 
-/** Takes the claim of this attempt back; a lease stays. */
+/** Takes the claim of this attempt back; a lease stays. Nobody is called: whoever contended comes again by itself. */
 export function takeBackOne(ledger: Ledger, { name, attempt }: AcquireRequest): void {
   const record = ledger.records.get(name);
   if (record?.kind !== 'lease' || record.attempt !== attempt || !isClaimed(name, record)) return;
   ledger.records.delete(name);
-  ledger.vacated(name);
 }
 
 /** Brings a lease that a majority has to a node where the name is free. */
