@@ -57,22 +57,23 @@ export class ModelClient extends LedgerCoordinator {
       this.#caller.giveUpAll('the connection to the store was lost');
   }
 
-  protected override async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
+  protected override run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
     const { process, witness, refusesLate = true } = this.#options;
+    const { id, world } = process;
     const { operation, timeoutMs, whenLate } = step;
     let hadSettled = false;
-    const told = { process: process.id, operation };
-    const dueAtMs = refusesLate ? process.world.nowMs + timeoutMs : Number.POSITIVE_INFINITY;
+    const dueAtMs = refusesLate ? world.nowMs + timeoutMs : Number.POSITIVE_INFINITY;
     const execute = () => {
-      const lateMs = process.world.nowMs - dueAtMs;
-      witness.tell('executed', { ...told, hadSettled, timeoutMs, lateMs });
+      const lateMs = world.nowMs - dueAtMs;
+      witness.tell('executed', { process: id, operation, hadSettled, timeoutMs, lateMs });
       return this.#execute(step);
     };
-    try {
-      return await this.#caller.call(operation, timeoutMs, execute, whenLate);
-    } finally {
+    const answer = this.#caller.call(operation, timeoutMs, execute, whenLate);
+    const settled = () => {
       hadSettled = true;
-    }
+    };
+    answer.then(settled, settled);
+    return answer;
   }
 
   protected override throwIfClosed(): void {
