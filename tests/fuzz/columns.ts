@@ -1,3 +1,5 @@
+import { isLong } from './rounds.js';
+
 /**
  * What somebody may write into the columns of our tables, as literals of SQL. A value that would make another lease of it
  * whose time is over is not among them.
@@ -19,5 +21,17 @@ export function changesOf(columns: Columns): Change[] {
     Object.entries(ofTable).flatMap(([column, values]) =>
       values.map((value) => ({ table, column, value })),
     ),
+  );
+}
+
+/** One value for each column, another one with another seed; in the long tier all. */
+export function ofEachColumn(columns: Columns, seed: number): Change[] {
+  if (isLong) return changesOf(columns);
+  return Object.entries(columns).flatMap(([table, ofTable]) =>
+    Object.entries(ofTable).map(([column, values], index) => ({
+      table,
+      column,
+      value: values[(index + seed) % values.length] as string,
+    })),
   );
 }

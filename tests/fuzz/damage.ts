@@ -1,3 +1,6 @@
+import { generator } from './generator.js';
+import { rounds } from './rounds.js';
+
 /**
  * What somebody may have done to a text that a program of ours wrote. All of it is the same in every run: what is drawn, is
  * drawn from a seed.
@@ -90,7 +93,7 @@ export function damaged(valid: string, seed: number): string[] {
     ` ${valid}`,
     valid.replace(/\d/, '9'),
     ...(valid.startsWith('{') ? wrongJson(valid) : wrongParts(valid)),
-    ...mutated(valid, seed, 200),
+    ...mutated(valid, seed, rounds(200, 5_000)),
   ];
 }
 
@@ -154,13 +157,4 @@ export function mutated(valid: string, seed: number, count: number): string[] {
     }
     return characters.join('');
   });
-}
-
-/** Whole numbers below a limit, the same for one seed (a linear congruence; its high bits are used). */
-export function generator(seed: number): (limit: number) => number {
-  let state = BigInt(seed) * 2n + 1n;
-  return (limit) => {
-    state = (state * 6364136223846793005n + 1442695040888963407n) & 0xffffffffffffffffn;
-    return Number((state >> 33n) % BigInt(limit));
-  };
 }

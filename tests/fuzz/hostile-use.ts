@@ -7,6 +7,7 @@ import type { JobStore } from '../../src/schedule/index.js';
 import { realRuntime } from '../../src/time/index.js';
 import { call } from '../support/call.js';
 import { hostileTexts } from './hostile.js';
+import { fewOrAll } from './rounds.js';
 
 function fits(text: string, longest: number, check: (text: string) => unknown): boolean {
   try {
@@ -22,7 +23,8 @@ const bare = hostileNames.filter((name) => !name.includes('/'));
 
 /** Leases, candidates, suspensions, histories, groups and documents of all of them at once: none meets another. */
 export async function useHostileNames(coordinator: Coordinator): Promise<void> {
-  const inGroups = bare.filter((name) => Buffer.byteLength(name) < 250).map((name) => `${name}/x`);
+  const groups = bare.filter((name) => Buffer.byteLength(name) < 250);
+  const inGroups = fewOrAll(groups, 24, 5).map((group) => `${group}/x`);
   const names = [...hostileNames, ...inGroups];
   const ttlMs = Math.min(60_000, coordinator.promises.largestTtlMs);
   const holders = new Map(names.map((name, at) => [name, Holder.create(`h${at}`, realRuntime)]));

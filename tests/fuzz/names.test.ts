@@ -40,7 +40,7 @@ import { realRuntime } from '../../src/time/index.js';
 import { zookeeperCoordinator } from '../../src/zookeeper.js';
 import { call } from '../support/call.js';
 import { collisions, type Give, hostileTexts, taken } from './hostile.js';
-import { isLong } from './rounds.js';
+import { rounds } from './rounds.js';
 
 const redis = 'redis://127.0.0.1:1';
 const postgres = 'postgres://127.0.0.1:1/a';
@@ -369,7 +369,7 @@ describe('different names', () => {
       fc.property(pair, pair, (one, other) => {
         expect(collisions([...keysOf(...one), ...keysOf(...other)])).toEqual([]);
       }),
-      { seed: 11, numRuns: isLong ? 20_000 : 300 },
+      { seed: 11, numRuns: rounds(100, 20_000) },
     );
   });
 

@@ -2,8 +2,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { migratePostgres, postgresCoordinator } from '../../src/postgres.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../support/servers/index.js';
-import { type Columns, changesOf, longText, texts, wholes } from './columns.js';
-import { abuse, some, standings } from './scene.js';
+import { type Columns, changesOf, longText, ofEachColumn, texts, wholes } from './columns.js';
+import { fewOrAll } from './rounds.js';
+import { abuse, standings } from './scene.js';
 
 const never = ["'infinity'", "'294276-01-01'"];
 const integers = ['-1', '2147483647'];
@@ -66,8 +67,9 @@ describe('what stands in PostgreSQL under a name and was meddled with', () => {
     const namespace = `fuzz/${standing}`;
     const coordinator = postgresCoordinator(database.url, { namespace });
     const all = changesOf(columns);
-    // A row that is over is looked at by the sweep of whoever acquires another name: there, each of them.
-    const changes = standing === 'reserved' ? all : some(all, 40, standings.indexOf(standing));
+    const at = standings.indexOf(standing);
+    // A row that is over is looked at by the sweep of whoever acquires another name: there, each column.
+    const changes = standing === 'reserved' ? ofEachColumn(columns, at) : fewOrAll(all, 24, at);
     const places = async (name: string) =>
       changes.map(({ table, column, value }) => ({
         what: `${table}.${column} = ${value.slice(0, 60)}`,

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { encodeName } from '../../src/coordinators/index.js';
 import { type RedisCoordinator, redisCoordinator } from '../../src/redis.js';
 import { foreignTexts, wrongParts } from './damage.js';
-import { abuse, type Place, some, standings } from './scene.js';
+import { fewOrAll, longestMs } from './rounds.js';
+import { abuse, type Place, standings } from './scene.js';
 
 let admin: Redis;
 const open: RedisCoordinator[] = [];
@@ -33,7 +34,7 @@ describe('what stands in Redis under a name and was meddled with', () => {
       expect(wrong).toEqual([]);
       expect(count).toBeGreaterThan(20);
     },
-    60_000,
+    longestMs,
   );
 });
 
@@ -97,9 +98,9 @@ async function replace(key: string, write: (key: string) => Promise<unknown>): P
 function damages(valid: string, seed: number): string[] {
   const fields = wrongParts(valid).filter((text) => !/\|(?:0|-1)\|/.test(text));
   return [
-    ...some(foreignTexts, 4, seed),
+    ...fewOrAll(foreignTexts, 4, seed),
     valid.slice(0, -1),
     valid.slice(0, valid.length / 2),
-    ...some(fields, 7, seed),
+    ...fewOrAll(fields, 7, seed),
   ];
 }

@@ -1,7 +1,6 @@
 import { type AcquireResult, type Coordinator, Holder } from '../../src/coordinators/index.js';
 import { TenureError } from '../../src/errors/index.js';
 import { realRuntime } from '../../src/time/index.js';
-import { generator } from './damage.js';
 
 const call = { timeoutMs: 30_000 };
 const operator = { by: 'ops', reason: 'drill' };
@@ -125,12 +124,14 @@ let number = 0;
 /**
  * Meddles with each place of a name in each of the ways, one name for each, some at a time.
  *
+ * @param width how many at a time: a store that writes many in one go takes them sooner.
  * @returns what went wrong, and how many ways there were.
  */
 export async function abuse(
   coordinator: Coordinator,
   standing: Standing,
   placesOf: (name: string) => Promise<readonly Place[]>,
+  width = 6,
 ): Promise<{ wrong: string[]; count: number }> {
   const wrong: string[] = [];
   const first = new Scene(coordinator, number++);
@@ -148,16 +149,6 @@ export async function abuse(
       for (const what of await scene.use()) wrong.push(`${place.what}: ${what}`.slice(0, 700));
     }
   };
-  await Promise.all(Array.from({ length: 6 }, work));
+  await Promise.all(Array.from({ length: width }, work));
   return { wrong, count };
-}
-
-/** So many of them, the same in each run. */
-export function some<Value>(values: readonly Value[], count: number, seed: number): Value[] {
-  const random = generator(seed);
-  const left = [...values];
-  return Array.from({ length: Math.min(count, left.length) }, () => {
-    const [taken] = left.splice(random(left.length), 1);
-    return taken as Value;
-  });
 }

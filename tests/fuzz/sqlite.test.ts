@@ -5,7 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { sqliteCoordinator } from '../../src/sqlite.js';
 import { openDatabase } from '../support/sqlite-database.js';
 import { type Columns, changesOf, longText, texts, wholes } from './columns.js';
-import { abuse, some, standings } from './scene.js';
+import { fewOrAll } from './rounds.js';
+import { abuse, standings } from './scene.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tenure-fuzz-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,7 +55,7 @@ describe('what stands in a SQLite file under a name and was meddled with', () =>
     const coordinator = sqliteCoordinator(path);
     await coordinator.read(['warm'], { timeoutMs: 30_000 });
     const stranger = openDatabase(path);
-    const changes = some(changesOf(columns), 40, standings.indexOf(standing));
+    const changes = fewOrAll(changesOf(columns), 28, standings.indexOf(standing));
     const places = async (name: string) =>
       changes.map(({ table, column, value }) => ({
         what: `${table}.${column} = ${value.slice(0, 60)}`,

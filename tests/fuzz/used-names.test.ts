@@ -93,15 +93,12 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'keys in a file': () => using(sqliteOnce(path('keys'), { namespace }), useHostileKeys),
   'keys in Redis': () => using(redisOnce(redis(), { namespace, connectTimeoutMs }), useHostileKeys),
   'keys in PostgreSQL': () =>
-    using(
-      postgresOnce(database.url, { schema: 'table', namespace, connectTimeoutMs }),
-      useHostileKeys,
-    ),
+    using(postgresOnce(database.url, { schema, namespace, connectTimeoutMs }), useHostileKeys),
   'jobs in memory': () => using(memoryJobs(), useHostileJobs),
   'jobs in a file': () => using(sqliteJobs(path('jobs'), { namespace }), useHostileJobs),
   'jobs in Redis': () => using(redisJobs(redis(), { namespace }), useHostileJobs),
   'jobs in PostgreSQL': () =>
-    using(postgresJobs(database.url, { schema: 'user', namespace }), useHostileJobs),
+    using(postgresJobs(database.url, { schema, namespace }), useHostileJobs),
   'a fence in memory': () => using(memoryFence(), useHostileAtFence),
   'a fence in a file': () => using(sqliteFence(path('fence')), useHostileAtFence),
   'a fence in Redis': () =>

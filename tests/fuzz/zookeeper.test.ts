@@ -8,7 +8,8 @@ import { call } from '../support/call.js';
 import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
 import { foreignTexts, wrongJson } from './damage.js';
 import { useHostileNames } from './hostile-use.js';
-import { abuse, type Place, some, standings } from './scene.js';
+import { fewOrAll, longestMs } from './rounds.js';
+import { abuse, type Place, standings } from './scene.js';
 
 let server: ZooKeeperServer;
 let admin: ZooKeeperConnection;
@@ -65,11 +66,11 @@ describe('what stands in ZooKeeper under a name and was meddled with', () => {
           })),
         );
       };
-      const { wrong, count } = await abuse(coordinator, standing, placesOf);
+      const { wrong, count } = await abuse(coordinator, standing, placesOf, 12);
       expect(wrong).toEqual([]);
       expect(count).toBeGreaterThan(20);
     },
-    60_000,
+    longestMs,
   );
 
   it('is no document, and its parts are no other nodes', async () => {
@@ -102,9 +103,8 @@ function damages(valid: string, seed: number): string[] {
   const values = ['null', '"x"', '[]', '{"toString":1,"valueOf":1}', '1e999'];
   const fields = valid.startsWith('{') ? wrongJson(valid, values) : [];
   return [
-    ...some(foreign, 3, seed),
-    valid.slice(0, -1),
-    valid.slice(0, valid.length / 2),
-    ...some(fields, 7, seed),
+    ...fewOrAll(foreign, 2, seed),
+    ...fewOrAll([valid.slice(0, -1), valid.slice(0, valid.length / 2)], 1, seed),
+    ...fewOrAll(fields, 4, seed),
   ];
 }

@@ -54,10 +54,10 @@ function insertInOrder(keys: string[], list: readonly string[]): void {
   }
 }
 
-/** A term is that of one holder: what a node says of somebody else's, or in no words of ours, is another line. */
+/** What is in no words of ours is another line than that of the term which it seems to name. */
 function keyOf(text: string): string {
   const line = parseLine(text);
-  return line?.kind === 'term' ? `1T|${line.term}|${line.holderId}` : `=${text}`;
+  return line?.kind === 'term' ? `1T|${line.term}` : `=${text}`;
 }
 
 /** Of a term it has ended if a majority may say so: one node whose clock was stepped ends lines before their time. */
