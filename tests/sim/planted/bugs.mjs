@@ -362,10 +362,10 @@ export const bugs = [
         to: 'start: (stage) => startQuorum(stage, { keepsOut: false }),',
       },
     ],
-    scenario: 'election',
+    scenario: 'leases',
     model: 'quorum',
     checkers: ['belief', 'terms'],
-    withinSeeds: 45,
+    withinSeeds: 60,
   },
   {
     name: 'fence check and effect in two steps',
