@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { columnsOf } from '../../src/cli/display/visible.js';
 import { InterruptedError } from '../../src/cli/exit-status.js';
@@ -10,6 +11,7 @@ import {
 } from '../../src/cli/observe/live/board.js';
 import { type FrameSize, frame } from '../../src/cli/observe/live/frame.js';
 import { watchLive } from '../../src/cli/observe/live/live.js';
+import { type ScreenOwner, takeScreen } from '../../src/cli/observe/live/screen.js';
 import { shardMap } from '../../src/cli/observe/live/shard-map.js';
 import { render, type Strip } from '../../src/cli/observe/live/strip.js';
 import { Holder, type LeaseRecord } from '../../src/coordinators/index.js';
@@ -327,5 +329,46 @@ describe('tenure watch on a terminal', () => {
       code: 'TENURE_UNREACHABLE',
     });
     expect(hasLeft).toBe(true);
+  });
+});
+
+describe('the screen', () => {
+  const taken = '\u001b[?1049h\u001b[?25l\u001b[2J';
+  const given = '\u001b[?25h\u001b[?1049l';
+
+  function owner() {
+    const told: string[] = [];
+    const signals = new EventEmitter();
+    const stdout = Object.assign(new EventEmitter(), { write: (text: string) => told.push(text) });
+    const kill = (_: number, signal: string) => told.push(signal);
+    const process = Object.assign(signals, { stdout, kill, pid: 7 }) as unknown as ScreenOwner;
+    return { told, signals, process };
+  }
+
+  it("is the shell's as long as Ctrl-Z stops the process", () => {
+    const { told, signals, process } = owner();
+    const screen = takeScreen(process);
+    signals.emit('SIGTSTP');
+    screen.draw(['late']);
+    expect(told).toEqual([taken, given, 'SIGSTOP']);
+    signals.emit('SIGCONT');
+    expect(told.at(-1)).toBe(taken);
+    screen.draw(['again']);
+    expect(told.at(-1)).toContain('again');
+  });
+
+  it('is given back before SIGQUIT ends the process', () => {
+    const { told, signals, process } = owner();
+    takeScreen(process);
+    signals.emit('SIGQUIT');
+    expect(told).toEqual([taken, given, 'SIGQUIT']);
+    expect(signals.listenerCount('SIGQUIT')).toBe(0);
+  });
+
+  it('leaves nothing behind', () => {
+    const { told, signals, process } = owner();
+    takeScreen(process).leave();
+    expect(told).toEqual([taken, given]);
+    expect(signals.eventNames()).toEqual([]);
   });
 });

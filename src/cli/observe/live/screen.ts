@@ -18,19 +18,56 @@ export function canDraw(): boolean {
   return process.stdout.isTTY === true && process.env.TERM !== 'dumb';
 }
 
-export function takeScreen(): Screen {
-  const { stdout } = process;
+/** Of a process, what a screen needs. */
+export type ScreenOwner = Pick<NodeJS.Process, 'stdout' | 'pid' | 'kill'> &
+  Pick<NodeJS.EventEmitter, 'on' | 'off'>;
+
+export function takeScreen(owner: ScreenOwner = process): Screen {
+  const { stdout } = owner;
   stdout.write(enter);
+  const shell = lendToShell(owner);
   return {
     get size() {
       return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
     },
     // Line by line over what was there: clearing first would flicker.
-    draw: (lines) => stdout.write(`\x1b[H${lines.join('\x1b[K\r\n')}\x1b[K\x1b[J`),
+    draw: (lines) => {
+      // A timer that came due meanwhile fires before the signal to go on is heard.
+      if (!shell.hasIt()) stdout.write(`\x1b[H${lines.join('\x1b[K\r\n')}\x1b[K\x1b[J`);
+    },
     onResize: (resized) => {
       stdout.on('resize', resized);
       return () => stdout.off('resize', resized);
     },
-    leave: () => stdout.write(exit),
+    leave: () => {
+      shell.end();
+      stdout.write(exit);
+    },
   };
+}
+
+/** Who is stopped by Ctrl-Z, or ended by Ctrl-\, leaves the terminal to the shell as it was. The next draw fills it again. */
+function lendToShell(owner: ScreenOwner): { hasIt(): boolean; end: Unsubscribe } {
+  const { stdout, pid } = owner;
+  let isLent = false;
+  const stop = () => {
+    isLent = true;
+    stdout.write(exit);
+    owner.kill(pid, 'SIGSTOP');
+  };
+  const goOn = () => {
+    isLent = false;
+    stdout.write(enter);
+  };
+  const quit = () => {
+    owner.off('SIGQUIT', quit);
+    stdout.write(exit);
+    owner.kill(pid, 'SIGQUIT');
+  };
+  const listeners = { SIGTSTP: stop, SIGCONT: goOn, SIGQUIT: quit };
+  for (const [signal, listener] of Object.entries(listeners)) owner.on(signal, listener);
+  const end = () => {
+    for (const [signal, listener] of Object.entries(listeners)) owner.off(signal, listener);
+  };
+  return { hasIt: () => isLent, end };
 }
