@@ -80,11 +80,11 @@ export function freshNamespace(): string {
 export async function diagnosedWhen(
   coordinator: Coordinator,
   isWanted: (diagnosis: Diagnosis) => boolean,
-  limitMs = 15_000,
+  limitMs = 45_000,
 ): Promise<Diagnosis> {
   const startedMs = performance.now();
   for (;;) {
-    const diagnosis = await diagnose({ coordinator, name });
+    const diagnosis = await diagnose({ coordinator, name, timeoutMs: 30_000 });
     if (isWanted(diagnosis)) return diagnosis;
     if (performance.now() - startedMs > limitMs)
       throw new Error(`waited in vain; now it is\n${JSON.stringify(diagnosis, undefined, 1)}`);

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { setPriority, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { redisCoordinator } from '../../src/redis.js';
+import { SteppableClock } from '../support/clock-shim/steppable-clock.js';
 import { Guard } from '../support/servers/process.js';
 import { diagnosedWhen, freshNamespace, isWitnessed, name } from './leader.js';
 import { LeaderProcess } from './leader-process.js';
@@ -16,7 +19,14 @@ const tooLongMs = 2_000;
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Scene {
-  readonly lead: (id?: string, wrapper?: readonly string[]) => LeaderProcess;
+  readonly lead: (
+    id?: string,
+    wrapper?: readonly string[],
+    more?: {
+      readonly environment?: Readonly<Record<string, string>>;
+      readonly ttlMs?: number;
+    },
+  ) => LeaderProcess;
   readonly operator: ReturnType<typeof redisCoordinator>;
 }
 
@@ -24,8 +34,9 @@ async function withProcesses(body: (scene: Scene) => Promise<void>): Promise<voi
   const namespace = freshNamespace();
   const operator = redisCoordinator(url, { namespace });
   const processes: LeaderProcess[] = [];
-  const lead: Scene['lead'] = (id = 'replica-1', wrapper = []) => {
-    const leader = new LeaderProcess({ url, namespace, id, name, ttlMs }, {}, wrapper);
+  const lead: Scene['lead'] = (id = 'replica-1', wrapper = [], more = {}) => {
+    const settings = { url, namespace, id, name, ttlMs: more.ttlMs ?? ttlMs };
+    const leader = new LeaderProcess(settings, more.environment, wrapper);
     processes.push(leader);
     return leader;
   };
@@ -98,6 +109,30 @@ describe.concurrent('of a process that leads, the cause that is named first', {
       const { findings } = await diagnosedWhen(operator, ({ period }) => period.lostCount > 0);
       expect(findings[0]).toMatchObject({ cause: 'process-died', endingCount: 1 });
     }));
+
+  it('is the clock of its machine, where that was set', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tenure-clock-'));
+    const clock = new SteppableClock(join(folder, 'clock'));
+    try {
+      await withProcesses(async ({ lead, operator }) => {
+        // Nothing but the clock is to happen, on a busy machine too.
+        const leader = lead('replica-1', [], { environment: clock.environment, ttlMs: 15_000 });
+        await leader.tells('elected');
+        clock.step(60_000);
+        const isTold = ({ findings }: { findings: readonly { cause: string }[] }) =>
+          findings.some(({ cause }) => cause === 'clock-stepped');
+        const { findings } = await diagnosedWhen(operator, isTold);
+        expect(findings[0]).toMatchObject({ cause: 'clock-stepped', endingCount: 0 });
+        expect(findings[0]?.evidence[0]).toMatch(
+          /the wall clock of replica-1 was set by \+(?:59|60)\d{3} ms/,
+        );
+        expect(findings[0]?.advice[0]).toMatch(/NTP/);
+      });
+    } finally {
+      clock.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 
   it('is the shared id, where two live processes have one', () =>
     withProcesses(async ({ lead, operator }) => {
