@@ -1,10 +1,17 @@
 import { OptionError } from '../errors/index.js';
 
 /** How durations are written on the command line, in the environment and in the config file. */
-export const durationForm = 'a number and its unit, such as 500ms, 30s, 2m or 1h';
+export const durationForm = 'a number and its unit, such as 500ms, 30s, 2m, 1h or 1d';
 
-const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const durationPattern = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h)$/;
+const dayMs = 24 * 3_600_000;
+const unitsMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: dayMs,
+};
+const durationPattern = /^(\d{1,15}(?:\.\d{1,6})?)(ms|s|m|h|d)$/;
 
 export interface DurationLimits {
   /** Default 0. */
@@ -13,10 +20,8 @@ export interface DurationLimits {
   readonly largestMs?: number;
 }
 
-const dayMs = 24 * 3_600_000;
-
 /**
- * Milliseconds from `500ms`, `30s`, `1.5m` or `1h`. A bare number is refused, since nobody can tell which unit was meant.
+ * Milliseconds from `500ms`, `30s`, `1.5m`, `1h` or `1d` (24 hours). A bare number is refused, since nobody can tell which unit was meant.
  *
  * @param source what the value was written in, named by the error: `--ttl`, `TENURE_TTL`, `tenure.json: ttl`.
  * @throws {OptionError} unless it is a whole number of milliseconds within the limits (both included).

@@ -12,6 +12,7 @@ describe('a duration', () => {
     ['0.1m', 6_000],
     ['2m', 120_000],
     ['1h', 3_600_000],
+    ['1d', 86_400_000],
     ['24h', 86_400_000],
   ])('is read from %s', (text, durationMs) => {
     expect(parseDuration(text, '--ttl')).toBe(durationMs);
@@ -32,12 +33,12 @@ describe('a duration', () => {
     '.5s',
     '5.s',
     'Infinitys',
-    '1d',
+    '1w',
     '30s\n',
     'constructors',
   ])('is not %j, and the message says how one is written', (text) => {
     expect(() => parseDuration(text, '--ttl')).toThrow(
-      /^--ttl is not a duration .*: use a number and its unit, such as 500ms, 30s, 2m or 1h$/,
+      /^--ttl is not a duration .*: use a number and its unit, such as 500ms, 30s, 2m, 1h or 1d$/,
     );
   });
 

@@ -21,7 +21,10 @@ describe('tenure who', () => {
     const { session, terminal } = createDesk();
     expect(await who(session, 'payments')).toBe(false);
     expect(terminal.printed).toEqual([]);
-    expect(terminal.notes).toEqual(['tenure who: nobody holds payments: it is free']);
+    expect(terminal.notes).toEqual([
+      'tenure who: nobody holds payments: it is free',
+      `  at:   ${session.address}, namespace default`,
+    ]);
   });
 
   it('says for whom a name is reserved, and how long', async () => {
@@ -147,7 +150,7 @@ describe('tenure status', () => {
     const { session, terminal } = createDesk();
     expect(await status(session, [], 'text')).toBe(true);
     expect(terminal.printed).toEqual([]);
-    expect(terminal.noteText).toContain('nothing stands in the root group of namespace default');
+    expect(terminal.noteText).toContain('nothing stands in the root group');
     await status(session, [], 'json');
     expect(JSON.parse(terminal.answerText)).toMatchObject({ names: [] });
   });
@@ -228,7 +231,8 @@ describe('tenure history', () => {
     const { session, terminal } = createDesk();
     expect(await history(session, 'payments', 'text')).toBe(true);
     expect(terminal.printed).toEqual([]);
-    expect(terminal.notes[0]).toBe('no history of payments in namespace default');
+    expect(terminal.notes[0]).toBe('no history of payments');
+    expect(terminal.notes.at(-1)).toBe(`  at:   ${session.address}, namespace default`);
   });
 });
 

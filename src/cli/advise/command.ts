@@ -57,7 +57,10 @@ Exit status: 0 there is such a ttl, 1 none up to 2m is good enough.
       const { advise } = await import('./advise.js');
       return advise(session, {
         forMs: parseDuration(flags.for, '--for', { smallestMs: 1_000 }),
-        onceInMs: parseDays(flags.onceIn),
+        onceInMs: parseDuration(flags.onceIn, '--once-in', {
+          smallestMs: 60_000,
+          largestMs: yearMs,
+        }),
         election,
         plot,
         format: flags.output,
@@ -67,10 +70,3 @@ Exit status: 0 there is such a ttl, 1 none up to 2m is good enough.
 }
 
 const yearMs = 365 * 24 * 3_600_000;
-
-/** @throws {OptionError} */
-function parseDays(text: string): number {
-  const [, days] = /^(\d{1,3})d$/.exec(text) ?? [];
-  const written = days === undefined ? text : `${Number(days) * 24}h`;
-  return parseDuration(written, '--once-in', { smallestMs: 60_000, largestMs: yearMs });
-}

@@ -4,6 +4,7 @@ import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 import { call, type Session } from '../session.js';
+import { notePlace } from './place.js';
 
 /** Prints who stands for a name: those who wait in the order in which they will be called, then the rest. */
 export async function candidates(
@@ -22,7 +23,8 @@ export async function candidates(
     return true;
   }
   if (found.length === 0) {
-    terminal.note(`no candidates for ${visible(name)} in namespace ${visible(namespace)}`);
+    terminal.note(`no candidates for ${visible(name)}`);
+    notePlace(session);
     return true;
   }
   const headers = ['PLACE', 'ID', 'STANDING', 'PREFERENCE', 'SINCE', 'LEFT', 'METADATA'];

@@ -4,6 +4,7 @@ import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 import type { Session } from '../session.js';
+import { notePlace } from './place.js';
 import { lookAt, type Sight } from './target.js';
 
 export type StatusFormat = 'text' | 'wide' | 'json';
@@ -32,14 +33,11 @@ function printJson({ terminal, address, namespace }: Session, sight: Sight): voi
   terminal.print(jsonText({ store: address, namespace, names }, 2));
 }
 
-function printText(
-  { terminal, address, namespace, write }: Session,
-  sight: Sight,
-  format: StatusFormat,
-): void {
+function printText(session: Session, sight: Sight, format: StatusFormat): void {
+  const { terminal, write } = session;
   if (sight.size === 0) {
-    terminal.note(`nothing stands in the root group of namespace ${visible(namespace)}`);
-    terminal.note(`  at:   ${visible(address)}`);
+    terminal.note(`nothing stands in the root group`);
+    notePlace(session);
     terminal.note(`  next: ${write(['status'], 'GROUP')}, for names such as GROUP/NAME`);
     return;
   }
@@ -52,6 +50,7 @@ function printText(
     return [...row, ...(isWide ? beyond(record) : []), remark(record)];
   });
   printTable(terminal, headers, rows);
+  if ([...sight.values()].every((record) => record === undefined)) notePlace(session);
 }
 
 /** Stores list one group at a time, and do not tell which groups there are. */
