@@ -4,8 +4,9 @@ import { Holder } from '../src/coordinators/index.js';
 import { postgresFence } from '../src/postgres.js';
 import { realRuntime } from '../src/time/index.js';
 import { startPostgres } from '../tests/support/servers/index.js';
+import { processorTimeUs } from './fence-postgres-time.js';
 import type { Finding } from './main.js';
-import { compare, rounded, timed } from './measure.js';
+import { type Comparison, compare, median, rounded, timed } from './measure.js';
 
 const transactionsPerRound = 480;
 const rounds = 9;
@@ -18,10 +19,26 @@ type Write = (row: number) => Promise<void>;
 
 const update = 'UPDATE account SET cents = cents + 1 WHERE id = $1';
 
-/** The same durable transaction with the fence and without it; each writer has a connection and a row of its own. */
+/** What the pool says of itself, and with what it opens its sessions. */
+const pools = {
+  'in a pool with the idle limit of the fence': { idle_in_transaction_session_timeout: 30_000 },
+  'in a pool without an idle limit': {},
+} as const;
+
+/**
+ * The same durable transaction with the fence and without it; each writer has a connection and a row of its own. In a pool that
+ * sets the idle limit, as the documentation advises, and in one that leaves it to the fence.
+ */
 export async function fencedWrites(): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [kind, settings] of Object.entries(pools))
+    findings.push(...(await fencedWritesIn(kind, settings)));
+  return findings;
+}
+
+async function fencedWritesIn(kind: string, settings: pg.PoolConfig): Promise<Finding[]> {
   const server = await startPostgres();
-  const pool = new pg.Pool({ connectionString: server.url, max: 16 });
+  const pool = new pg.Pool({ connectionString: server.url, max: 16, ...settings });
   // The server is stopped while its connections are still open.
   pool.on('error', () => {});
   try {
@@ -34,9 +51,11 @@ export async function fencedWrites(): Promise<Finding[]> {
     const fenced: Write = (row) =>
       fence.transaction(token, async (client) => void (await client.query(update, [row])));
     const findings: Finding[] = [];
-    for (const { writers, wanted } of sides)
-      findings.push(await finding(writers, wanted, fenced, plain(pool)));
-    findings.push(await messages(pool, fenced));
+    for (const { writers, wanted } of sides) {
+      const measured = await measure(writers, server.pid, fenced, plain(pool));
+      findings.push(finding(kind, writers, wanted, measured));
+    }
+    findings.push(await messages(kind, pool, fenced));
     await fence.close();
     return findings;
   } finally {
@@ -58,25 +77,47 @@ function plain(pool: pg.Pool): Write {
   };
 }
 
-async function finding(
+interface Measured extends Comparison {
+  /** Processor time of a transaction, client and server together, in microseconds: ours, the reference's. */
+  readonly timeUs: readonly [number, number] | undefined;
+}
+
+async function measure(
   writers: number,
-  wanted: number,
+  serverPid: number,
   fenced: Write,
   reference: Write,
-): Promise<Finding> {
-  const run = (write: Write) => () => perSecond(writers, write);
-  const result = await compare(rounds, run(fenced), run(reference));
+): Promise<Measured> {
+  const run = (write: Write, spentUs: number[]) => async () => {
+    const before = processorTimeUs(serverPid);
+    const result = await perSecond(writers, write);
+    const after = processorTimeUs(serverPid);
+    if (before !== undefined && after !== undefined)
+      spentUs.push((after - before) / transactionsPerRound);
+    return result;
+  };
+  const ours: number[] = [];
+  const others: number[] = [];
+  const result = await compare(rounds, run(fenced, ours), run(reference, others));
+  const isTold = ours.length > 0 && others.length > 0;
+  return { ...result, timeUs: isTold ? [median(ours), median(others)] : undefined };
+}
+
+function finding(kind: string, writers: number, wanted: number, measured: Measured): Finding {
+  const { ratio, ours, reference, timeUs } = measured;
   const ofWriters = writers === 1 ? '1 writer' : `${writers} writers of one term`;
+  const inTime = timeUs?.map(Math.round).join(' against ');
+  const time = inTime === undefined ? '' : `; processor time ${inTime} microseconds`;
   return {
-    what: `a fenced PostgreSQL transaction against the same one without the fence, ${ofWriters}`,
-    measured: `${rounded(result.ratio)} of it (${Math.round(result.ours)}/s against ${Math.round(result.reference)}/s)`,
+    what: `a fenced PostgreSQL transaction against the same one without the fence, ${ofWriters}, ${kind}`,
+    measured: `${rounded(ratio)} of it (${Math.round(ours)}/s against ${Math.round(reference)}/s)${time}`,
     wanted: `at least ${wanted}`,
-    met: result.ratio >= wanted,
+    met: ratio >= wanted,
   };
 }
 
 /** What goes over the wire for one fenced transaction; the plain one takes three messages of one statement each. */
-async function messages(pool: pg.Pool, fenced: Write): Promise<Finding> {
+async function messages(kind: string, pool: pg.Pool, fenced: Write): Promise<Finding> {
   const others = await Promise.all(Array.from({ length: 15 }, () => pool.connect()));
   // The one that is left is used by all that follows. What it has prepared, it has prepared already.
   await fenced(0);
@@ -97,7 +138,7 @@ async function messages(pool: pg.Pool, fenced: Write): Promise<Finding> {
     for (const other of others) other.release();
   }
   return {
-    what: 'what a fenced transaction of one write costs, whatever the load',
+    what: `what a fenced transaction of one write costs, whatever the load, ${kind}`,
     measured: `${messageCount} messages with ${statementCount} statements`,
     wanted: '3 messages, with 5 statements at the most',
     met: messageCount === 3 && statementCount <= 5,
