@@ -54,7 +54,7 @@ export class Gathering {
     if (found?.installed === installed && found.length + length <= mostLengthTogether) return found;
     // They were asked for first.
     if (found !== undefined) this.#send(key, found);
-    const gathered = new Gathered(key, installed);
+    const gathered = new Gathered(installed);
     this.#open.set(key, gathered);
     process.nextTick(this.#sendUnlessSent, key, gathered);
     return gathered;
@@ -66,14 +66,8 @@ export class Gathering {
 
   #send(key: string, gathered: Gathered): void {
     this.#open.delete(key);
-    const { singles } = gathered;
-    const [first] = singles;
-    if (singles.length > 1 || first === undefined) this.#run(singlesScript, gathered, gathered);
-    else {
-      const { name, args } = first.command;
-      const call = { keys: gathered.keys, args: [gathered.installed, name, ...args] };
-      this.#run(singleScript, call, gathered);
-    }
+    const isOne = gathered.singles.length === 1;
+    this.#run(isOne ? singleScript : singlesScript, gathered.call(key), gathered);
   }
 }
 
@@ -83,29 +77,34 @@ function lengthOf({ name, args }: SingleCommand): number {
   return length;
 }
 
-/** What travels as one: the call of its script, and who is told of its parts. */
-class Gathered implements ScriptCall, RunTaker {
+/** What travels as one, and who is told of its parts. */
+class Gathered implements RunTaker {
   readonly installed: string;
   readonly singles: Single[] = [];
-  readonly keys: string[];
-  /** Each with its length before it. */
-  readonly args: (string | number)[];
   /** Of all words of the commands. */
   length = 0;
 
-  constructor(key: string, installed: string) {
+  constructor(installed: string) {
     this.installed = installed;
-    this.keys = [key];
-    this.args = [installed];
   }
 
   add(single: Single, length: number): void {
-    const { name, args, keys } = single.command;
     this.length += length;
     this.singles.push(single);
-    for (const one of keys) this.keys.push(one);
-    this.args.push(args.length + 1, name);
-    for (const one of args) this.args.push(one);
+  }
+
+  /** The call of its script: of `singleScript` for one, else of `singlesScript`. */
+  call(key: string): ScriptCall {
+    const keys = [key];
+    const args: (string | number)[] = [this.installed];
+    const isOne = this.singles.length === 1;
+    for (const { command } of this.singles) {
+      for (const one of command.keys) keys.push(one);
+      if (!isOne) args.push(command.args.length + 1);
+      args.push(command.name);
+      for (const one of command.args) args.push(one);
+    }
+    return { keys, args };
   }
 
   /** By what the script returned; see there. */

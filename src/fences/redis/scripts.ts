@@ -118,8 +118,9 @@ export const singlesAt = 2;
 /** {@link singlesScript} for one command alone. ARGV: what is installed; then the words of the command. */
 export const singleScript = defineThinScript(
   'the fenced batch',
-  `if redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return { now, done } end
-local reply = redis.pcall(unpack(ARGV, 3))
+  `local words, pcall = ARGV, redis.pcall
+if pcall('GET', KEYS[1]) ~= words[2] then return { now, done } end
+local reply = pcall(unpack(words, 3))
 if type(reply) == 'table' and reply.err then return { now, done, { 1 }, reply.err } end
 return { now, done, 0, reply }
 `,
