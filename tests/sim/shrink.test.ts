@@ -36,7 +36,7 @@ const suspends = processIds.map(
 );
 const plan = planOf(1, { ...choice, schedule: [...noise, ...suspends] });
 
-describe('A run that fails', { timeout: 60_000 }, () => {
+describe('A run that fails', { timeout: 300_000 }, () => {
   it('is shrunk to the faults that it takes, and says how to see it again', async () => {
     const failed = await run(plan, { plant: sleepy });
     expect(failed.violation?.checker).toBe('belief');
