@@ -4,14 +4,14 @@
  */
 
 process.env.TENURE_LONG_FUZZ = '1';
-for (const file of [
-  'parsers',
-  'names',
-  'used-names',
-  'stream-records',
-  'fence-records',
-  'redis-quorum',
-])
-  await import(`../fuzz/${file}.test.js`);
-for (const store of ['sqlite', 'redis', 'postgres', 'etcd', 'zookeeper'])
-  await import(`../fuzz/${store}.test.js`);
+await import('../fuzz/parsers.test.js');
+await import('../fuzz/names.test.js');
+await import('../fuzz/used-names.test.js');
+await import('../fuzz/stream-records.test.js');
+await import('../fuzz/fence-records.test.js');
+await import('../fuzz/redis-quorum.test.js');
+await import('../fuzz/sqlite.test.js');
+await import('../fuzz/redis.test.js');
+await import('../fuzz/postgres.test.js');
+await import('../fuzz/etcd.test.js');
+await import('../fuzz/zookeeper.test.js');
