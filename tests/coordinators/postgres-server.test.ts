@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -9,6 +10,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
+import { Leases } from '../../src/leases/index.js';
 import { memoryFence } from '../../src/memory.js';
 import {
   migratePostgres,
@@ -325,6 +327,45 @@ describe("a server's clock that is set", () => {
     await eventually(() =>
       one.acquire('ahead', { holder: bob }).then(({ outcome }) => outcome),
     ).toBe('granted');
+  });
+
+  it.each<[string, (speaker: Speaker, name: string) => Promise<unknown>]>([
+    ['reads it', (one, name) => one.read(name)],
+    ['lists its group', (one, name) => one.coordinator.list(name.split('/')[0] ?? '', call)],
+    [
+      'waits for it',
+      ({ coordinator }, name) => {
+        const entry = { holder: bob, standing: 'waiting', preference: 0, ttlMs: 60_000 } as const;
+        return coordinator.enroll([{ ...entry, name }], call);
+      },
+    ],
+  ])('back is seen by whoever %s, and then too the lease lives for its ttl', async (_, look) => {
+    const one = speaker();
+    const repaired: string[] = [];
+    one.coordinator.on('repaired', ({ name }) => repaired.push(name));
+    const name = `looked-at-${randomUUID()}/one`;
+    await one.take(name, { ttlMs: 20_000 });
+    server.stepClock(-hourMs);
+    await look(one, name);
+    expect(repaired).toEqual([name]);
+    const left = `SELECT date_part('epoch', deadline - clock_timestamp()) AS left FROM tenure.leases WHERE name = $1`;
+    const [row] = (await sql(left, [name])) as { readonly left: number }[];
+    expect(row?.left).toBeLessThanOrEqual(20);
+  });
+
+  it('back while the leader is dead and others wait already keeps nobody waiting until it has caught up', async () => {
+    const dead = speaker();
+    await dead.take('dead', { ttlMs: 2_000 });
+    const leases = new Leases(speaker().coordinator, { id: 'heir', ttlMs: 2_000 });
+    try {
+      const inherited = leases.acquire('dead', { waitMs: 40_000 });
+      const waiting = () => dead.coordinator.candidates('dead', call);
+      await eventually(async () => (await waiting()).length).toBe(1);
+      server.stepClock(-hourMs);
+      expect((await inherited)?.state).toBe('held');
+    } finally {
+      await leases.close();
+    }
   });
 
   it('forward refuses no request that is in time by ours', async () => {

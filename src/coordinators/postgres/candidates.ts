@@ -10,19 +10,18 @@ import type { CallOptions } from '../contract.js';
 import { validateName } from '../names.js';
 import { compareCandidates } from '../order.js';
 import { checkEnrollments, checkTimeout, checkWithdrawals } from '../requests.js';
-import { whole } from './leases.js';
+import { type LeaseReports, type MendingAnswer, whole } from './leases.js';
 import { parseOwnSeen, type Seen } from './record.js';
 import type { LeaseStore } from './store.js';
 
 /** Who waits for which name, and who else is there. */
 export class PostgresCandidates {
   readonly #store: LeaseStore;
-  readonly #shown: (name: string) => void;
+  readonly #events: Pick<LeaseReports, 'repaired' | 'shown'>;
 
-  /** `shown` hears of names of which the caller is shown that something stands there. */
-  constructor(store: LeaseStore, shown: (name: string) => void) {
+  constructor(store: LeaseStore, events: Pick<LeaseReports, 'repaired' | 'shown'>) {
     this.#store = store;
-    this.#shown = shown;
+    this.#events = events;
   }
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {
@@ -39,9 +38,10 @@ export class PostgresCandidates {
       checked.map(({ metadata }) => metadata ?? null),
     ];
     const answer = await this.#store.write<EnrollAnswer>('enroll', values, timeoutMs);
+    for (const name of answer.mended ?? []) this.#events.repaired(name);
     return answer.answers.map(([position, seen, duplicate]) => {
       const current = parseOwnSeen(seen);
-      if (current !== undefined) this.#shown(current.name);
+      if (current !== undefined) this.#events.shown(current.name);
       return { position: position ?? undefined, current, duplicate };
     });
   }
@@ -70,7 +70,7 @@ export class PostgresCandidates {
   }
 }
 
-interface EnrollAnswer extends Answer {
+interface EnrollAnswer extends MendingAnswer {
   readonly answers: readonly (readonly [
     position: number | null,
     Seen | null,

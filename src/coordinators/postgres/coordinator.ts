@@ -44,7 +44,7 @@ import { PostgresActs } from './acts.js';
 import { PostgresCandidates } from './candidates.js';
 import { leaseServerCheck } from './check.js';
 import { PostgresDocuments } from './documents.js';
-import { PostgresLeases } from './leases.js';
+import { type LeaseReports, PostgresLeases } from './leases.js';
 import { placeOf } from './place.js';
 import { postgresPromises } from './promises.js';
 import { LeaseStore } from './store.js';
@@ -154,12 +154,13 @@ class DatabaseCoordinator implements PostgresCoordinator {
           })
         : new OwnLines(url, { ...options, check });
     const store = new LeaseStore(this.#lines, runtime, { schema, quotedSchema, namespace });
-    this.#leases = new PostgresLeases(store, this.promises, {
+    const reports: LeaseReports = {
       corrupt: (name, detail) => this.#events.emit('corrupt', { name, detail }),
       repaired: (name) => this.#events.emit('repaired', { name }),
       shown: (name) => this.#waking.note(name),
-    });
-    this.#candidates = new PostgresCandidates(store, (name) => this.#waking.note(name));
+    };
+    this.#leases = new PostgresLeases(store, this.promises, reports);
+    this.#candidates = new PostgresCandidates(store, reports);
     this.#acts = new PostgresActs(store);
     this.#documents = new PostgresDocuments(store);
     this.#waking = new Waking(store, { url, runtime, connectTimeoutMs }, (message) =>

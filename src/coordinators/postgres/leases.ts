@@ -65,7 +65,7 @@ export class PostgresLeases {
     }
     if (answer.exhausted !== undefined) throw exhausted(answer.exhausted);
     this.#swept = answer.swept ?? '';
-    for (const name of answer.mended ?? []) this.#events.repaired(name);
+    this.#tellMended(answer);
     return answer.answers.map((one, index) => this.#answer(values[1]?.[index] as string, one));
   }
 
@@ -131,6 +131,7 @@ export class PostgresLeases {
     const timeoutMs = checkTimeout(call);
     if (checked.length === 0) return [];
     const answer = await this.#store.read<ReadAnswer>('read', [checked], timeoutMs);
+    this.#tellMended(answer);
     return answer.answers.map((seen, index) => {
       const record = parseSeen(seen);
       if (record === undefined) throw new RecordCorruptError(foreignDetail(checked[index] ?? ''));
@@ -143,6 +144,7 @@ export class PostgresLeases {
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
     const values = [checkGroup(group)];
     const answer = await this.#store.read<ReadAnswer>('list', values, checkTimeout(call));
+    this.#tellMended(answer);
     const records: LeaseRecord[] = [];
     for (const seen of answer.answers) {
       const record = parseSeen(seen);
@@ -151,6 +153,10 @@ export class PostgresLeases {
     }
     for (const { name } of records) this.#events.shown(name);
     return records.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  #tellMended({ mended }: MendingAnswer): void {
+    for (const name of mended ?? []) this.#events.repaired(name);
   }
 }
 
@@ -162,10 +168,15 @@ export interface LeaseReports {
   shown(name: string): void;
 }
 
-interface AcquireAnswer extends Answer {
+/** Of a function that cuts deadlines down. */
+export interface MendingAnswer extends Answer {
+  /** The names of those; null: none. */
+  readonly mended: readonly string[] | null;
+}
+
+interface AcquireAnswer extends MendingAnswer {
   readonly exhausted?: number;
   readonly swept: string | null;
-  readonly mended: string[] | null;
   readonly answers: readonly GrantAnswer[];
 }
 
@@ -182,7 +193,7 @@ interface FinishAnswer extends Answer {
   readonly answers: readonly ('ended' | NotYours['reason'])[];
 }
 
-interface ReadAnswer extends Answer {
+interface ReadAnswer extends MendingAnswer {
   readonly answers: readonly (Seen | null)[];
 }
 

@@ -1,5 +1,6 @@
 import { milliseconds, unixMs } from './shared.js';
 import { operation } from './sql-function.js';
+import { mendWhere } from './upkeep.js';
 
 /** Who waits, and who else is there. */
 export function candidateFunctions(schema: string): string {
@@ -10,7 +11,8 @@ export function candidateFunctions(schema: string): string {
  * Enters candidates, or refreshes their entries.
  *
  * In: for each request name, the holder's digest and id, standing, preference, ttl and metadata.
- * Out: for each request `[place in the queue or null, what is seen, whether there is a duplicate]`, in their order.
+ * Out: for each request `[place in the queue or null, what is seen, whether there is a duplicate]`, in their order; names that
+ * were mended.
  * Clock: read after the rows are locked.
  * Keeps true: whoever begins to wait is either seen by the release that is under way, or sees that it has happened: both
  * lock the lease's row. A refresh locks nothing of it.
@@ -26,6 +28,8 @@ function enroll(schema: string): string {
   v_at timestamptz;
   v_new text[];
   v_before bigint[];
+  v_ahead text[];
+  v_mended text[];
 BEGIN
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('clock_timestamp()')}, 'late', true); END IF;
   PERFORM ${schema}.settle(not_after);
@@ -34,6 +38,7 @@ BEGIN
     SELECT FROM ${schema}.candidates AS c WHERE c.namespace = space AND c.name = r.name AND c.digest = r.digest
       AND c.standing = 'waiting' AND c.deadline > clock_timestamp());
   PERFORM 1 FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = ANY (v_new) ORDER BY l.name FOR KEY SHARE;
+  ${mendWhere(schema, 'l.name = ANY (names)')}
   v_at := clock_timestamp();
   IF ${schema}.is_late(not_after) THEN RETURN json_build_object('now', ${unixMs('v_at')}, 'late', true); END IF;
   SELECT array_agg(c.refresh ORDER BY r.ord) INTO v_before
@@ -48,7 +53,7 @@ BEGIN
     since_at = CASE WHEN c.standing = excluded.standing AND c.deadline > v_at THEN c.since_at ELSE excluded.since_at END,
     standing = excluded.standing, preference = excluded.preference, refresh = excluded.refresh, deadline = excluded.deadline,
     metadata = excluded.metadata;
-  RETURN json_build_object('now', ${unixMs('v_at')}, 'answers', (
+  RETURN json_build_object('now', ${unixMs('v_at')}, 'mended', v_mended, 'answers', (
     SELECT json_agg(json_build_array(p.place, ${schema}.seen(l, s, v_at), d.is_there) ORDER BY r.ord)
     FROM unnest(names, digests, ids, v_before) WITH ORDINALITY AS r(name, digest, id, before, ord)
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = r.name

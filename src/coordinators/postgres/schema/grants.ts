@@ -1,7 +1,7 @@
 import { highestTerm } from '../../term.js';
 import { isOurs, milliseconds, overAt, unixMs } from './shared.js';
 import { operation } from './sql-function.js';
-import { clockSlack } from './upkeep.js';
+import { isAhead } from './upkeep.js';
 
 /** Whether row `l`, if there is one, leaves the name to the holder of `r` at the time `v_at`. */
 const leaves = `(l.name IS NULL OR ${isOurs('l')} AND v_at >= l.deadline + ${milliseconds('l.grace_ms')}
@@ -30,7 +30,7 @@ export function acquire(schema: string): string {
         WHEN s.name IS NULL AND l.kind = 'lease' AND v_at < l.deadline AND l.holder = r.holder AND l.attempt = r.attempt
           AND l.revoked_at IS NULL THEN json_build_array('granted', l.term)
         ELSE json_build_array('held', ${schema}.seen(l, s, v_at)) END AS answer,
-      ${isOurs('l')} AND l.deadline > v_at + ${milliseconds('l.ttl_ms')} + ${clockSlack} AS is_ahead
+      ${isAhead('v_at')} AS is_ahead
     FROM unnest(names, holders, attempts) WITH ORDINALITY AS r(name, holder, attempt, ord)
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = r.name
     LEFT JOIN ${schema}.suspensions AS s ON s.namespace = space AND s.name = r.name

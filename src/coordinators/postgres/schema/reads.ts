@@ -1,7 +1,8 @@
 import { isOurs, lateState, milliseconds, overAt, unixMs } from './shared.js';
 import { operation } from './sql-function.js';
+import { mendWhere } from './upkeep.js';
 
-/** What changes nothing; and documents. */
+/** What changes nothing, but for deadlines that cannot be true; and documents. */
 export function readFunctions(schema: string): string {
   return [
     read(schema),
@@ -12,15 +13,19 @@ export function readFunctions(schema: string): string {
   ].join('\n');
 }
 
-/** In: names. Out: what is seen of each, in their order. */
+/** In: names. Out: what is seen of each, in their order; names that were mended. */
 function read(schema: string): string {
   return operation(
     `${schema}.read(space text, names text[])`,
     'json',
     `DECLARE
-  v_at timestamptz := clock_timestamp();
+  v_at timestamptz;
+  v_ahead text[];
+  v_mended text[];
 BEGIN
-  RETURN json_build_object('now', ${unixMs('v_at')}, 'answers', (
+  ${mendWhere(schema, 'l.name = ANY (names)')}
+  v_at := clock_timestamp();
+  RETURN json_build_object('now', ${unixMs('v_at')}, 'mended', v_mended, 'answers', (
     SELECT json_agg(${schema}.seen(l, s, v_at) ORDER BY r.ord) FROM unnest(names) WITH ORDINALITY AS r(name, ord)
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = r.name
     LEFT JOIN ${schema}.suspensions AS s ON s.namespace = space AND s.name = r.name));
@@ -33,15 +38,19 @@ const namesIn = (schema: string, group: string) =>
   `(SELECT o.name FROM ${schema}.leases AS o WHERE o.namespace = space AND o.name_group ${group}
       UNION SELECT o.name FROM ${schema}.suspensions AS o WHERE o.namespace = space AND o.name_group ${group})`;
 
-/** In: a group. Out: what is seen of each of its names that is not free. */
+/** In: a group. Out: what is seen of each of its names that is not free; names that were mended. */
 function list(schema: string): string {
   return operation(
     `${schema}.list(space text, in_group text)`,
     'json',
     `DECLARE
-  v_at timestamptz := clock_timestamp();
+  v_at timestamptz;
+  v_ahead text[];
+  v_mended text[];
 BEGIN
-  RETURN json_build_object('now', ${unixMs('v_at')}, 'answers', (
+  ${mendWhere(schema, 'l.name_group = in_group')}
+  v_at := clock_timestamp();
+  RETURN json_build_object('now', ${unixMs('v_at')}, 'mended', v_mended, 'answers', (
     SELECT coalesce(json_agg(${schema}.seen(l, s, v_at)), '[]')
     FROM ${namesIn(schema, '= in_group')} AS n
     LEFT JOIN ${schema}.leases AS l ON l.namespace = space AND l.name = n.name

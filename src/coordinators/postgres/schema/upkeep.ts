@@ -4,7 +4,23 @@ import { sqlFunction } from './sql-function.js';
 /* What a grant does along the way. */
 
 /** How far a deadline may lie beyond what its own ttl allows before the server's clock counts as set back. */
-export const clockSlack = `interval '1 second'`;
+const clockSlack = `interval '1 second'`;
+
+/** Whether row `l` has a deadline that lies beyond what its own ttl allows at the time `at`. */
+export const isAhead = (at: string): string =>
+  `${isOurs('l')} AND l.deadline > ${at} + ${milliseconds('l.ttl_ms')} + ${clockSlack}`;
+
+/**
+ * A statement of a function that shows what stands there: as {@link mend}, for rows `l` that are `wanted`. Who only looks until
+ * a name is free would wait for as long as the clock was set back by, since nobody acquires what is held.
+ *
+ * Needs `v_ahead text[]` and `v_mended text[]`; locks nothing if there is nothing to mend.
+ */
+export function mendWhere(schema: string, wanted: string): string {
+  return `SELECT array_agg(l.name) INTO v_ahead FROM ${schema}.leases AS l
+  WHERE l.namespace = space AND ${wanted} AND ${isAhead('clock_timestamp()')};
+  IF v_ahead IS NOT NULL THEN v_mended := ${schema}.mend(space, v_ahead); END IF;`;
+}
 
 /**
  * Cuts deadlines that lie beyond what their own ttl allows: the server's clock was set back since they were written.
@@ -15,8 +31,7 @@ export const clockSlack = `interval '1 second'`;
 export function mend(schema: string): string {
   return sqlFunction(`${schema}.mend(space text, names text[])`, 'text[]', {
     body: `WITH ahead AS (
-    SELECT l.namespace, l.name FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = ANY (names) AND ${isOurs('l')}
-      AND l.deadline > clock_timestamp() + ${milliseconds('l.ttl_ms')} + ${clockSlack}
+    SELECT l.namespace, l.name FROM ${schema}.leases AS l WHERE l.namespace = space AND l.name = ANY (names) AND ${isAhead('clock_timestamp()')}
     ORDER BY l.name FOR NO KEY UPDATE SKIP LOCKED
   ), mended AS (
     UPDATE ${schema}.leases AS l SET deadline = clock_timestamp() + ${milliseconds('l.ttl_ms')}, renewed_at = clock_timestamp()
