@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { askable } from '../errors/thrown.js';
 import type { Lease } from '../leases/index.js';
 import { elapsedMs, type Instant, type Runtime } from '../time/index.js';
 import { type StopCause, StopRequestedError } from './election-errors.js';
@@ -111,7 +112,7 @@ export class LedTerm {
       const value = await work(this.lease, { stopping: this.#stopping.signal });
       return { how: 'returned', value };
     } catch (error) {
-      return { how: 'threw', error };
+      return { how: 'threw', error: askable(error) };
     }
   }
 

@@ -1,3 +1,4 @@
+import { askable } from '../errors/thrown.js';
 import { onAbort } from '../events/index.js';
 import { elapsedMs, type Instant, type Runtime } from '../time/index.js';
 import { EffectTimeoutError } from './errors.js';
@@ -84,7 +85,7 @@ export class Attempt {
     try {
       return { kind: 'resolved', value: await effect(context) };
     } catch (error) {
-      return { kind: 'threw', error };
+      return { kind: 'threw', error: askable(error) };
     }
   }
 

@@ -182,6 +182,17 @@ describe('work that ends by itself', () => {
     expect(await fixture.candidates()).toEqual(['a waiting', 'b present']);
   });
 
+  it('is led again though nobody can ask what it threw', async () => {
+    const a = candidate(fixture, 'a');
+    await fixture.runtime.advance(100);
+    const { proxy, revoke } = Proxy.revocable(new Error(), {});
+    revoke();
+    a.work.throw(proxy);
+    await fixture.runtime.advance(120_000);
+    const failed = 'workFailed it threw a proxy that has been revoked';
+    expect(a.log).toEqual(['elected', failed, 'resigned released', 'elected']);
+  });
+
   it('is present, not waiting, while it backs off', async () => {
     const a = candidate(fixture, 'a', { election: { firstPauseMs: 10_000 } });
     await fixture.runtime.advance(100);

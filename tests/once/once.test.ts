@@ -142,6 +142,17 @@ describe('an effect that throws', () => {
     expect(log).toEqual([`unknown ${key} 1`]);
   });
 
+  it('leaves its key unknown though nobody can ask what it threw', async () => {
+    const shop = new Shop();
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    await shop.outcome(shop.process('one').once.do(key, () => Promise.reject(proxy)));
+    expect(await shop.record(key)).toMatchObject({
+      state: 'unknown',
+      detail: expect.stringContaining('revoked'),
+    });
+  });
+
   it('keeps no password of its message', async () => {
     const shop = new Shop();
     const { once } = shop.process('one');
