@@ -9,6 +9,8 @@ const keyCount = 40;
 const publishEveryMs = 200;
 const steadyCount = 20;
 const turningCount = 50;
+/** So many that what remembers some thousands of names is full, and begins anew, often enough to be no slope. */
+const freshCount = 10;
 const shortElectionCount = 4;
 /** A store keeps the last hundred terms of each election: a soak begins with all of them there. */
 const keptTermCount = 100;
@@ -72,9 +74,11 @@ export async function lease(context, replicas) {
   const turn = repeatedly(context, 150, (count) =>
     takeAndGiveBack(inTurn(replicas, count), `turning-${count % turningCount}`),
   );
-  const fresh = repeatedly(context, 400, (count) =>
-    takeAndGiveBack(inTurn(replicas, count), `fresh-${count}`),
-  );
+  const fresh = repeatedly(context, 400, async (count) => {
+    const names = Array.from({ length: freshCount }, (_, index) => `fresh-${count}-${index}`);
+    const replica = inTurn(replicas, count);
+    await Promise.all(names.map((name) => takeAndGiveBack(replica, name)));
+  });
   const contend = repeatedly(context, 1_000, async () => {
     const held = await first.leases.acquire('contended', { waitMs: ttlMs });
     const waiting = takeAndGiveBack(second, 'contended', ttlMs);

@@ -12,7 +12,7 @@ export function startLeak(leak, replica, signal) {
   /** @type {Record<import('./run.js').Leak, (count: number) => Promise<void>>} */
   const leaks = {
     async memory(count) {
-      kept.push(`${count}`.padEnd(8_000, 'x').split('x'));
+      kept.push(`${count}`.padEnd(16_000, 'x').split('x'));
     },
     async handles() {
       kept.push(setInterval(() => {}, 60_000));
@@ -25,7 +25,7 @@ export function startLeak(leak, replica, signal) {
   void (async () => {
     for (let count = 0; !signal.aborted; count++) {
       await leaks[leak](count);
-      await sleep(500, undefined, { signal }).catch(() => {});
+      await sleep(200, undefined, { signal }).catch(() => {});
     }
     for (const one of kept) clearInterval(/** @type {NodeJS.Timeout} */ (one));
   })();

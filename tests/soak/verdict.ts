@@ -31,6 +31,10 @@ export function verdictOf(report: SoakReport): string {
     '| | first | last | median of the second half | line through it, per hour | rise | allowed | |',
     '|---|---|---|---|---|---|---|---|',
     ...courses.map(row),
+    '',
+    'From the first sample to the last:',
+    '',
+    ...courses.map(course),
     ...listed('Errors that were met, the first ones', troubles),
     ...listed('Out of order', disorders),
   ].join('\n');
@@ -42,6 +46,11 @@ function row(course: Course): string {
   const show = (value: number) => `${value.toFixed(digits)}${quantity.unit && ` ${quantity.unit}`}`;
   const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toFixed(Math.max(1, digits))}`;
   return `| ${quantity.name} | ${show(first)} | ${show(last)} | ${show(typical)} | ${signed(perHour)} | ${signed(rise)} | ${allowedRise.toFixed(Math.max(1, digits))} | ${isFlat ? 'flat' : '**grows**'} |`;
+}
+
+function course({ quantity, values }: Course): string {
+  const digits = quantity.unit === 'MiB' ? 1 : 0;
+  return `- ${quantity.name}: ${values.map((value) => value.toFixed(digits)).join(', ')}`;
 }
 
 function listed(title: string, lines: readonly string[]): string[] {
