@@ -25,7 +25,8 @@ Each tick has one run in the whole fleet, and a run may have several attempts: a
 command that is killed with its machine begins again elsewhere. It sees
 TENURE_RUN_ID, the same in every attempt: the idempotency key. And TENURE_JOB,
 TENURE_TICK, TENURE_ATTEMPT and TENURE_RUN_KIND, and of the lease TENURE_NAME,
-TENURE_TERM, TENURE_HOLDER and TENURE_TTL_MS; no other variable of tenure.
+TENURE_TERM, TENURE_HOLDER, TENURE_HOLDER_DIGEST and TENURE_TTL_MS; no other
+variable of tenure.
 
 Status 0 is success, every other one a failed attempt. A command that was told
 to stop has not finished, whatever its status. It does not outlive the lease, as

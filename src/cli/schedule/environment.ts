@@ -12,7 +12,8 @@ export function runEnvironment(
   { lease, run, tick, attempt }: RunContext,
 ): Environment {
   const { name, term, holder, timing } = lease;
-  const facts = { name, term, holderId: holder.id, ttlMs: timing.ttlMs };
+  const { id: holderId, digest: holderDigest } = holder;
+  const facts = { name, term, holderId, holderDigest, ttlMs: timing.ttlMs };
   return {
     ...childEnvironment({ ...own, ...env }, facts),
     TENURE_JOB: run.job,

@@ -195,7 +195,8 @@ export class ChildLife {
 
   get #facts(): TermFacts {
     const { name, term, holder, timing } = this.#lease;
-    return { name, term, holderId: holder.id, ttlMs: timing.ttlMs };
+    const { id: holderId, digest: holderDigest } = holder;
+    return { name, term, holderId, holderDigest, ttlMs: timing.ttlMs };
   }
 
   get #now(): KernelTime {

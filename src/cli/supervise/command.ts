@@ -7,8 +7,9 @@ import type { RunFlags } from './run-command.js';
 import { Voice } from './voice.js';
 
 const manual = `
-The command sees TENURE_NAME, TENURE_TERM, TENURE_HOLDER and TENURE_TTL_MS, and
-no other variable of tenure: not TENURE_URL, which may hold a password. Pass the
+The command sees TENURE_NAME, TENURE_TERM, TENURE_HOLDER, TENURE_HOLDER_DIGEST
+and TENURE_TTL_MS, and no other variable of tenure: not TENURE_URL, which may
+hold a password. Pass the
 term along on every write, and let the resource refuse a lower one.
 
 It has a process group and session of its own. SIGTERM, SIGINT, SIGHUP, SIGQUIT,

@@ -3,6 +3,8 @@ export interface TermFacts {
   readonly name: string;
   readonly term: number;
   readonly holderId: string;
+  /** What the fence in PostgreSQL compares beside the term, in place of the nonce. */
+  readonly holderDigest: string;
   readonly ttlMs: number;
 }
 
@@ -18,6 +20,7 @@ export function childEnvironment(own: Environment, facts: TermFacts): Environmen
     TENURE_NAME: facts.name,
     TENURE_TERM: String(facts.term),
     TENURE_HOLDER: facts.holderId,
+    TENURE_HOLDER_DIGEST: facts.holderDigest,
     TENURE_TTL_MS: String(facts.ttlMs),
   };
 }

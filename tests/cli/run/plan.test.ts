@@ -110,13 +110,14 @@ describe('the environment of the command', () => {
       TENURE_TERM: '1',
       NOTTENURE_X: 'kept',
     };
-    const facts = { name: 'work', term: 42, holderId: 'a', ttlMs: 2_000 };
+    const facts = { name: 'work', term: 42, holderId: 'a', holderDigest: 'd', ttlMs: 2_000 };
     expect(childEnvironment(own, facts)).toEqual({
       HOME: '/root',
       NOTTENURE_X: 'kept',
       TENURE_NAME: 'work',
       TENURE_TERM: '42',
       TENURE_HOLDER: 'a',
+      TENURE_HOLDER_DIGEST: 'd',
       TENURE_TTL_MS: '2000',
     });
   });

@@ -34,6 +34,7 @@ describe.each(storeNames)('tenure run on %s', { timeout }, (store) => {
     );
     expect(lines.filter((line) => line.startsWith('TENURE_'))).toEqual([
       'TENURE_HOLDER=a',
+      expect.stringMatching(/^TENURE_HOLDER_DIGEST=[0-9a-f]{32}$/),
       'TENURE_NAME=work',
       `TENURE_TERM=${term?.[1]}`,
       'TENURE_TTL_MS=2000',

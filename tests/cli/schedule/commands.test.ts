@@ -31,6 +31,7 @@ describe.concurrent('a command of tenure schedule', () => {
           LEDGER: '5',
           TENURE_ATTEMPT: '1',
           TENURE_HOLDER: 'one',
+          TENURE_HOLDER_DIGEST: expect.stringMatching(/^[0-9a-f]{32}$/),
           TENURE_JOB: 'job',
           TENURE_NAME: 'schedule',
           TENURE_RUN_ID: last?.id,
