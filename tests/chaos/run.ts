@@ -8,7 +8,7 @@ import { Crew, type Seat } from './crew.js';
 import type { Scene } from './faults/fault.js';
 import { networkFaults } from './faults/network.js';
 import { processFaults } from './faults/processes.js';
-import { History } from './history.js';
+import { History, kernelMs } from './history.js';
 import { violationsIn } from './judgement.js';
 import {
   beliefsIn,
@@ -43,6 +43,7 @@ export interface ChaosReport {
   readonly store: StoreName;
   readonly seed: number;
   readonly isFenced: boolean;
+  /** How long faults were played: less than was wanted if nobody recovered from one. */
   readonly durationMs: number;
   readonly ttlMs: number;
   /** What the rows prove. */
@@ -129,7 +130,9 @@ async function play(options: ChaosOptions, rig: Rig): Promise<ChaosReport> {
   const placed = await freezeBetweenStatements(crew, history, ttlMs, calm);
   const { kinds = Object.keys(disturbances) } = options;
   const plan = planOf({ seed, kinds, companions: Object.keys(everywhere), ttlMs });
+  const beganAtMs = kernelMs();
   const hasRecovered = await nemesis.play(plan, durationMs);
+  const playedMs = hasRecovered ? durationMs : kernelMs() - beganAtMs;
   await crew.leave();
   const rows = await rowsOf(witnessUrl);
   const wrote = history.all('wrote').map(({ key, seq, term = 0 }) => {
@@ -138,7 +141,7 @@ async function play(options: ChaosOptions, rig: Rig): Promise<ChaosReport> {
   const violations = violationsIn(rows, wrote);
   history.note('run', 'ends', { violations, hasRecovered });
   return {
-    ...{ store, seed, isFenced, durationMs, ttlMs, violations, hasRecovered, placed },
+    ...{ store, seed, isFenced, durationMs: playedMs, ttlMs, violations, hasRecovered, placed },
     accidents: [...crew.accidents, ...turnedAwayIn(history.lines)],
     faults: faultsIn(history.lines),
     doubleBeliefs: doubleBeliefsIn(beliefsIn(history.lines)),
