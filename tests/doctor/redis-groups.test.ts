@@ -28,6 +28,10 @@ describe('the doctor on a Redis with sentinels', () => {
       const master = await servers.master();
       const admin = new Redis(master.url);
       expect(faults(await doctor(servers.url))).toEqual(['redis-replicas note']);
+      // The port of a sentinel in place of the server's.
+      const misled = await doctor(`redis://127.0.0.1:${servers.sentinels[0]?.port}`);
+      expect(misled.of('critical')).toContain('redis-role');
+      expect(misled.find('redis-role').seen).toBe('it is a sentinel');
       await admin.config('SET', 'min-replicas-to-write', '0');
       const alone = await doctor(servers.url);
       expect(faults(alone)).toEqual(['redis-replicas critical']);
@@ -68,6 +72,8 @@ describe('the doctor on a Redis Cluster', () => {
       const whole = await doctor(cluster.url);
       expect(faults(whole)).toEqual(['redis-replicas warning']);
       expect(whole.find('redis-cluster-state').severity).toBe('ok');
+      const node = await doctor(cluster.servers[0]?.url ?? '');
+      expect(node.of('warning')).toContain('redis-role');
       const key = '{tenure:default}:term';
       const owner = await cluster.ownerOf(key);
       const [lost] = cluster.servers.filter((server) => server !== owner);

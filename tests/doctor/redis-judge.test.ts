@@ -47,6 +47,12 @@ describeVerdicts('what is looked at on a Redis server', serverChecks, [
   { id: 'redis-role', verdict: 'ok', facts: withInfo({ role: '' }) },
   { id: 'redis-role', verdict: 'critical', facts: withInfo({ role: 'slave' }), says: 'replica' },
   { id: 'redis-role', verdict: 'critical', facts: withInfo({ mode: 'sentinel' }) },
+  { id: 'redis-role', verdict: 'warning', facts: withInfo({ mode: 'cluster' }), says: 'a node' },
+  {
+    id: 'redis-role',
+    verdict: 'ok',
+    facts: { ...withInfo({ mode: 'cluster' }), shape: 'cluster' },
+  },
 
   { id: 'redis-eviction', verdict: 'ok', facts },
   {

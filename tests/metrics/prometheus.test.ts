@@ -264,6 +264,16 @@ describe('the metrics of a process, in a registry of prom-client', () => {
     register.clear();
   });
 
+  it('take only their own out of a registry that was cleared and filled anew', () => {
+    const { register, metrics } = scraped();
+    register.clear();
+    const next = scraped({ register });
+    metrics.close();
+    expect(register.getMetricsAsArray()).toHaveLength(Object.keys(catalogue).length);
+    next.metrics.close();
+    expect(register.getMetricsAsArray()).toEqual([]);
+  });
+
   it.each([
     [{ nameLimit: 0 }, 'nameLimit'],
     [{ shardSeriesLimit: -1 }, 'shardSeriesLimit'],

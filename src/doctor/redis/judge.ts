@@ -22,12 +22,14 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
   },
   {
     id: 'redis-role',
-    severities: ['critical'],
-    risk: 'a replica forgets or invents leases, and a sentinel keeps none: tenure refuses both',
-    remedy: 'point the URL at the master, or use redis+sentinel://host:port/master-name',
-    judge: ({ info }) =>
+    severities: ['critical', 'warning'],
+    risk: 'a replica forgets or invents leases, a sentinel keeps none (tenure refuses both), and a node of a cluster those of its slots alone',
+    remedy:
+      'point the URL at the master, or use redis+sentinel://host:port/master-name or redis+cluster://host:port',
+    judge: ({ info, shape }) =>
       ifSeen(info, ({ role, mode }) => {
         if (mode === 'sentinel') return critical('it is a sentinel');
+        if (mode === 'cluster' && shape === 'single') return warning('it is a node of a cluster');
         if (role === 'master' || role === '') return ok('it is a master');
         return critical(`it is a replica (role:${role})`);
       }),

@@ -177,13 +177,13 @@ async function deniedAside(asked: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** The server's wall clock; a refusal is on the way for as long as an answer. */
+/** The server's wall clock, unless it may not be asked or has none (a sentinel); a refusal is on the way for as long as an answer. */
 async function timeBy(ask: Ask): Promise<number | undefined> {
   try {
     const [seconds, microseconds] = (await ask('TIME')) as [string, string];
     return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
   } catch (error) {
-    if (replyCode(error) === 'NOPERM') return undefined;
+    if (['NOPERM', 'ERR'].includes(replyCode(error) ?? '')) return undefined;
     throw error;
   }
 }

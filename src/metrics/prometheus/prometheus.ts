@@ -53,23 +53,31 @@ export interface PrometheusMetrics {
 export function prometheusMetrics(options: PrometheusMetricsOptions = {}): PrometheusMetrics {
   requireKnown('options', options, { ...metricsKeys, register: true });
   const { register = usualRegistry, ...rest } = options;
-  const methods = ['registerMetric', 'removeSingleMetric'];
+  const methods = ['registerMetric', 'removeSingleMetric', 'getSingleMetric'];
   requireMethods('register', register, methods, 'is no registry', 'pass one of prom-client');
   const metrics = new Metrics(rest);
-  const registered: string[] = [];
+  const registered: RegistryMetric[] = [];
   const close = () => {
     metrics.close();
-    for (const name of registered.splice(0)) register.removeSingleMetric(name);
+    // The registry may have been cleared, and hold those of another one by now.
+    for (const metric of registered.splice(0))
+      if (register.getSingleMetric(metric.name) === asMetric(metric))
+        register.removeSingleMetric(metric.name);
   };
   try {
     for (const instrument of Object.values(metrics.instruments)) {
       const metric = new RegistryMetric(instrument, () => metrics.collect());
-      register.registerMetric(metric as unknown as Metric);
-      registered.push(metric.name);
+      register.registerMetric(asMetric(metric));
+      registered.push(metric);
     }
   } catch (error) {
     close();
     throw error;
   }
   return { observe: (source, observeOptions) => metrics.observe(source, observeOptions), close };
+}
+
+/** To a registry a metric is whatever has these methods; the type has them only of its own classes. */
+function asMetric(metric: RegistryMetric): Metric {
+  return metric as unknown as Metric;
 }
