@@ -26,7 +26,7 @@ export async function useHostileNames(coordinator: Coordinator): Promise<void> {
   const groups = bare.filter((name) => Buffer.byteLength(name) < 250);
   const inGroups = fewOrAll(groups, 24, 5).map((group) => `${group}/x`);
   const names = [...hostileNames, ...inGroups];
-  const ttlMs = Math.min(60_000, coordinator.promises.largestTtlMs);
+  const ttlMs = Math.min(600_000, coordinator.promises.largestTtlMs);
   const holders = new Map(names.map((name, at) => [name, Holder.create(`h${at}`, realRuntime)]));
   const of = (name: string) => holders.get(name) as Holder;
   const requests = names.map((name) => ({

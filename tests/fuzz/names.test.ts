@@ -197,9 +197,10 @@ describe('a hostile name', () => {
     const fence = memoryFence();
     const once = new Once(memoryOnce());
     const store = memoryStreams();
+    let seq = 1;
     const record = (key: string, id: string) =>
       fence.transaction({ name: 'a', term: 1, holder }, async (on) => {
-        await fence.recordOnce(on, 'scope', key, Math.floor(Math.random() * 2 ** 50), id);
+        await fence.recordOnce(on, 'scope', key, seq++, id);
       });
     const publish = (parts: object) =>
       store.publish([{ shard: 0, key: 'a', id: 'a', payload: '1', ...parts }], call);

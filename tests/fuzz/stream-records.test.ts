@@ -138,12 +138,12 @@ describe('what stands in a stream in Redis and was meddled with', () => {
       const published = await store.publish([message(shard, key), message(shard, beside)], call);
       const says = { outcome: 'corrupt', detail: expect.stringContaining(`"${names.keys}"`) };
       expect(published, what).toEqual([says, { outcome: 'appended', seq: 1 }]);
-      for (const asking of [
-        store.seal(shard, key, 9, call),
-        store.open(shard, key, 1, 9, call),
-        store.open(shard, key, mostSeq, 9, call),
+      for (const ask of [
+        () => store.seal(shard, key, 9, call),
+        () => store.open(shard, key, 1, 9, call),
+        () => store.open(shard, key, mostSeq, 9, call),
       ])
-        await expect(asking, what).rejects.toThrow(RecordCorruptError);
+        await expect(ask(), what).rejects.toThrow(RecordCorruptError);
       expect(await admin.hget(names.keys, key)).toBe(text);
     }
   });
