@@ -57,6 +57,18 @@ describe('tenure diagnose', () => {
     for (const line of desk.terminal.printed) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  it('says that nobody knows when a leader that told nothing had died', async () => {
+    const { session, terminal, runtime, actor } = createDesk();
+    const first = actor('replica-1');
+    await first.acquire('payments');
+    await runtime.advance(60_000);
+    await actor('replica-2').acquire('payments');
+    await report(session, everything, 'text');
+    expect(terminal.printed[3]).toBe(
+      '                   at least: 1 term told nothing (up to a ttl more each)',
+    );
+  });
+
   it('compares with the time before', async () => {
     const desk = createDesk();
     await story(desk);

@@ -33,8 +33,17 @@ function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
     ...wrap(head, screen.noteColumns).map((line) => screen.style('bold', line)),
     `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
     `  without leader   ${sayMs(vacantMs)}${share}${longest}`,
+    ...sayUnseen(lostCount - witnessedCount),
     ...sayRefusals(diagnosis),
     ...(lostCount > 0 ? [`  evidence         of ${witnessedCount} of ${lost}`] : []),
+  ];
+}
+
+/** Of a leader that was killed nobody knows when: the store ends its term when its ttl is over. */
+function sayUnseen(count: number): string[] {
+  if (count === 0) return [];
+  return [
+    `                   at least: ${counted(count, 'term')} told nothing (up to a ttl more each)`,
   ];
 }
 
