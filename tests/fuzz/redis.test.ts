@@ -96,7 +96,7 @@ async function replace(key: string, write: (key: string) => Promise<unknown>): P
 
 /** Without what is another lease of another time: it may be over. */
 function damages(valid: string, seed: number): string[] {
-  const fields = wrongParts(valid).filter((text) => !/\|(?:0|-1)\|/.test(text));
+  const fields = wrongParts(valid).filter((text) => !/\|(?:0|-1)(?:\||$)/.test(text));
   return [
     ...fewOrAll(foreignTexts, 4, seed),
     valid.slice(0, -1),
