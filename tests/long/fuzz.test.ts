@@ -14,4 +14,3 @@ await import('../fuzz/sqlite.test.js');
 await import('../fuzz/redis.test.js');
 await import('../fuzz/postgres.test.js');
 await import('../fuzz/etcd.test.js');
-await import('../fuzz/zookeeper.test.js');
