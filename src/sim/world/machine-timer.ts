@@ -1,7 +1,8 @@
 import type { Timer } from '../../time/index.js';
 import { longestTimerMs } from '../../time/long-timer.js';
-import type { Machine } from './machine.js';
+import type { Clock } from './clock.js';
 import type { Action, Happening } from './queue.js';
+import type { World } from './world.js';
 
 /** Node's shortest timer. */
 const shortestTimerMs = 1;
@@ -11,18 +12,28 @@ export interface Pending {
   count: number;
 }
 
+/** The machine whose timer it is. */
+export interface TimerHost {
+  readonly clock: Clock;
+  readonly world: World;
+  readonly incarnation: number;
+  readonly isPaused: boolean;
+  /** Keeps a timer that is due during a pause until that is over. */
+  stall(timer: MachineTimer): void;
+}
+
 /** A timer of one incarnation of a machine, as Node sets one: too long a delay is a very short one. */
 export class MachineTimer implements Timer, Action {
   /** By the monotonic clock of the machine. */
   readonly dueAtMs: number;
-  readonly #machine: Machine;
+  readonly #machine: TimerHost;
   readonly #incarnation: number;
   readonly #pending: Pending;
   #callback: (() => void) | undefined;
   #happening: Happening;
 
   constructor(
-    machine: Machine,
+    machine: TimerHost,
     incarnation: number,
     pending: Pending,
     delayMs: number,
