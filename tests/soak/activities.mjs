@@ -81,10 +81,11 @@ export async function lease(context, replicas) {
   });
   const contend = repeatedly(context, 1_000, async () => {
     const held = await first.leases.acquire('contended', { waitMs: ttlMs });
-    const waiting = takeAndGiveBack(second, 'contended', ttlMs);
-    await sleep(50);
-    await held?.release();
-    await waiting;
+    const giveBack = async () => {
+      await sleep(50);
+      await held?.release();
+    };
+    await Promise.all([takeAndGiveBack(second, 'contended', ttlMs), giveBack()]);
   });
   await Promise.all([keep, turn, fresh, contend]);
 }

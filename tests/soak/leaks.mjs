@@ -24,7 +24,8 @@ export function startLeak(leak, replica, signal) {
   };
   void (async () => {
     for (let count = 0; !signal.aborted; count++) {
-      await leaks[leak](count);
+      // A late answer on a busy machine is no leak.
+      await leaks[leak](count).catch(() => {});
       await sleep(200, undefined, { signal }).catch(() => {});
     }
     for (const one of kept) clearInterval(/** @type {NodeJS.Timeout} */ (one));

@@ -2,6 +2,7 @@
  * A process in which two replicas live on one store: started by `run.ts` with its settings in the environment. Each line that
  * it prints is one sample.
  */
+import { setMaxListeners } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { elect, fillHistories, handleMessages, lease, replicaOn } from './activities.mjs';
@@ -17,6 +18,8 @@ const { sampleEveryMs, rememberMs, leak } = settings;
 
 const stop = new AbortController();
 const { signal } = stop;
+// Everything that is repeated listens to it.
+setMaxListeners(100, signal);
 const gate = new Gate();
 const tally = new Tally();
 const place = await openPlace(settings);
