@@ -98,10 +98,13 @@ function byKind(one: string, other: string): number {
 }
 
 function damages(valid: string, seed: number): string[] {
-  // An empty node is one that a name has before anything is written there, as one that was deleted.
-  const foreign = foreignTexts.filter((text) => text !== '');
+  // An empty node, or one that says nothing, is one that a name has before anything is written there, as one that was deleted.
+  const foreign = foreignTexts.filter((text) => text !== '' && text !== '{"tenure":1}');
   const values = ['null', '"x"', '[]', '{"toString":1,"valueOf":1}', '1e999'];
-  const fields = valid.startsWith('{') ? wrongJson(valid, values) : [];
+  // Without lease, reservation and suspension it is the text of a free name, as if somebody had ended them.
+  const saysSomething = (text: string) => /"(?:lease|after|suspension|ttlMs|holder)":/.test(text);
+  const all = valid.startsWith('{') ? wrongJson(valid, values) : [];
+  const fields = saysSomething(valid) ? all.filter(saysSomething) : all;
   return [
     ...fewOrAll(foreign, 2, seed),
     ...fewOrAll([valid.slice(0, -1), valid.slice(0, valid.length / 2)], 1, seed),
