@@ -16,7 +16,7 @@ import { folderPerTest } from '../drivers/sqlite/folder.js';
 import { virtualClock } from './sqlite-target.js';
 
 export const newFolder = folderPerTest();
-export const call = { timeoutMs: 30_000 };
+export const call = { timeoutMs: 5_000 };
 export const ttlMs = 30_000;
 export const name = 'group/name';
 
