@@ -1,5 +1,10 @@
 import { constants } from 'node:buffer';
-import { OptionError, OutcomeUnknownError, UnreachableError } from '../../errors/index.js';
+import {
+  OptionError,
+  OutcomeUnknownError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../errors/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import { connectFailure } from '../connect-failure.js';
 import {
@@ -109,6 +114,11 @@ export class Link {
 
   #connectError(): Error {
     const complaint = this.#complaint;
+    // The answer to the SELECT that follows the login.
+    if (complaint !== undefined && /\bDB index\b/.test(complaint.message))
+      return new StoreMisconfiguredError(
+        `${this.address} has no database of that number: change the one in the URL (CONFIG GET databases says how many there are), or leave it out.`,
+      );
     if (complaint !== undefined && replyCode(complaint) !== undefined)
       return replyError(complaint, 'the login', this.address);
     const isTls = this.#isTls;

@@ -37,6 +37,15 @@ describe('a server that', () => {
     expect(await run()).toBe('1');
   });
 
+  it('has no such database is told as a mistake in the URL', async () => {
+    await start();
+    const there = new RedisConnection(redisSource(`${server.url}/99`));
+    const asked = there.run(increase, ['counter'], [], 30_000);
+    await expect(asked).rejects.toBeInstanceOf(StoreMisconfiguredError);
+    await expect(asked).rejects.toThrow('/99 has no database of that number');
+    await there.close();
+  });
+
   it('cannot save what it has says MISCONF, and that is told as a mistake of its set-up', async () => {
     await start('--stop-writes-on-bgsave-error', 'yes', '--dbfilename', 'taken');
     expect(await run()).toBe('1');
