@@ -104,6 +104,8 @@ async function openPool(url: string, settings: PoolSettings): Promise<OwnPool> {
 function validatePool<Client extends PostgresClient>(
   pool: PostgresPool<Client>,
 ): PostgresPool<Client> {
-  if (typeof pool === 'object' && pool !== null && typeof pool.connect === 'function') return pool;
+  const isUsable = typeof pool === 'object' && pool !== null && typeof pool.connect === 'function';
+  // A client of `pg` connects too, and gives nobody a client.
+  if (isUsable && !('connectionParameters' in pool)) return pool;
   throw new OptionError('pool', pool, 'is not a pool', 'pass a URL, or a Pool of the package pg');
 }

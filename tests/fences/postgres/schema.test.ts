@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import {
   OptionError,
@@ -189,7 +190,6 @@ describe('the schema of the PostgreSQL fence', () => {
   it('does not follow the search path, nor types that the program parses in its own way', async () => {
     await withFence({}, (fence) => fence.migrate());
     await runSql(database.url, 'CREATE SCHEMA decoy; CREATE TABLE decoy.fences (name text)');
-    const { default: pg } = await import('pg');
     const types = new pg.TypeOverrides();
     types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
     const pool = openPool(database.url, { options: '-c search_path=decoy', types });
@@ -222,6 +222,7 @@ describe('the options of the PostgreSQL fence', () => {
     ['a URL of another store', 'redis://localhost'],
     ['no URL', 'localhost:5432'],
     ['no pool', {}],
+    ['one client', new pg.Client('postgres://h/d')],
     ['no source', undefined],
     ['an idle limit of zero', 'postgres://h/d', { idleInTransactionTimeoutMs: 0 }],
     ['a fraction', 'postgres://h/d', { timeoutMs: 100.5 }],
