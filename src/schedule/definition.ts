@@ -78,7 +78,11 @@ const misfires: readonly Misfire[] = ['skip', 'once', 'all'];
 /** Fills in the defaults and checks everything; nothing is corrected silently. @throws {OptionError} */
 export function resolveJob(job: string, options: JobOptions): ResolvedJob {
   validateJobName(job);
-  const { cron, timeZone = 'UTC', misfire = 'once' } = requireKnown('options', options, jobKeys);
+  const {
+    cron,
+    timeZone = 'UTC',
+    misfire = 'once',
+  } = requireKnown('options', options, jobKeys, "pass { cron: '*/5 * * * *' }");
   const { lateAfterMs = 60_000, catchUpMs = dayMs, timeoutMs = Number.POSITIVE_INFINITY } = options;
   if (!misfires.includes(misfire)) {
     const remedy = `use one of ${misfires.join(', ')}`;
@@ -105,7 +109,12 @@ export function resolveJob(job: string, options: JobOptions): ResolvedJob {
 
 function resolveRetry(retry: RetryOptions | undefined): Required<RetryOptions> {
   if (retry === undefined) return { limit: 0, firstPauseMs: 1_000, longestPauseMs: 60_000 };
-  const { limit, firstPauseMs = 1_000 } = requireKnown('retry', retry, retryKeys);
+  const { limit, firstPauseMs = 1_000 } = requireKnown(
+    'retry',
+    retry,
+    retryKeys,
+    'pass { limit: 3 }, or leave it out',
+  );
   requireWhole('retry.limit', limit, 1, 1_000);
   requireDuration('retry.firstPauseMs', firstPauseMs, 1, dayMs);
   const { longestPauseMs = Math.max(60_000, firstPauseMs) } = retry;

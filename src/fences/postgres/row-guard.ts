@@ -173,7 +173,7 @@ WHERE ${passes}`;
   }
 
   #split(values: RowValues) {
-    requireObject('values', values);
+    requireObject('values', values, 'pass { column: value }');
     const entries = Object.entries(values);
     const columns = entries.map(([column]) => quoteColumn('values', column));
     const own = ['"tenure_term"', '"tenure_holder"', this.#key];
