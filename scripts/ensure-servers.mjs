@@ -9,6 +9,7 @@ import {
   findCompiler,
   findEtcd,
   findEtcdctl,
+  findIp,
   findJava,
   findMariaDb,
   findOpenssl,
@@ -38,6 +39,7 @@ const needed = [
   // For the alert rules, and for the model of the protocol.
   { find: findPromtool, packages: ['prometheus'] },
   { find: findSpin, packages: ['spin'] },
+  { find: findIp, packages: ['iproute2'] },
   // For the clock that some tests put under a server.
   { find: findCompiler, packages: ['gcc', 'libc6-dev'] },
 ];

@@ -65,6 +65,9 @@ export const findOpenssl = () => findProgram('openssl');
 /** @returns {string | undefined} the path of `promtool`, which checks the alert rules */
 export const findPromtool = () => findProgram('promtool');
 
+/** @returns {string | undefined} the path of `ip`, which cuts servers off from each other in chaos runs */
+export const findIp = () => findProgram('ip');
+
 /** @returns {string | undefined} the path of `spin`, which checks the model */
 export const findSpin = () => findProgram('spin');
 
