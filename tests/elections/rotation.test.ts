@@ -50,12 +50,16 @@ function passwordHolder(id: string) {
   return { door, link, failures, work, leading, leave, election };
 }
 
+async function besideALeader() {
+  const leader = candidate(fixture, 'leader');
+  await fixture.runtime.advance(100);
+  return { leader, standby: passwordHolder('standby') };
+}
+
 describe('a password that is changed', () => {
   it('does not end who stands by, though it has never led: it tells, and is elected when it is let in again', async () => {
     const { runtime } = fixture;
-    const leader = candidate(fixture, 'leader');
-    await runtime.advance(100);
-    const standby = passwordHolder('standby');
+    const { leader, standby } = await besideALeader();
     await runtime.advance(ttlMs);
     standby.door.isLockedOut = true;
     leader.stop.abort();
@@ -72,9 +76,7 @@ describe('a password that is changed', () => {
 
   it('does not end who found nobody at its first try and was let in later', async () => {
     const { runtime } = fixture;
-    candidate(fixture, 'leader');
-    await runtime.advance(100);
-    const standby = passwordHolder('standby');
+    const { standby } = await besideALeader();
     standby.link.cut();
     await runtime.advance(ttlMs);
     standby.link.heal();
@@ -89,9 +91,7 @@ describe('a password that is changed', () => {
 
   it("is the caller's at the start, also when the store could not be reached before", async () => {
     const { runtime } = fixture;
-    candidate(fixture, 'leader');
-    await runtime.advance(100);
-    const standby = passwordHolder('standby');
+    const { standby } = await besideALeader();
     standby.link.cut();
     await runtime.advance(ttlMs);
     expect(standby.failures).not.toContainEqual(expect.any(StoreMisconfiguredError));
@@ -105,9 +105,7 @@ describe('a password that is changed', () => {
 
   it("is the caller's at the start, also of somebody who may ask for the name and not stand in its queue", async () => {
     const { runtime } = fixture;
-    candidate(fixture, 'leader');
-    await runtime.advance(100);
-    const standby = passwordHolder('standby');
+    const { standby } = await besideALeader();
     standby.door.mayEnroll = false;
     const error = await rejection(runtime.advanceUntil(standby.leading));
     expect(error).toBeInstanceOf(StoreMisconfiguredError);
