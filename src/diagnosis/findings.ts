@@ -27,15 +27,15 @@ export interface Finding {
 
 /** So many sentences are said of one cause. */
 const evidenceShown = 3;
-/** An end that was wanted explains less than one that was not, and a danger that is there for sure more. */
+/** What was wanted explains less than what was not; two processes of one id, which are there for sure, more than one end. */
 const plannedWeight = 0.3;
-const noteWeight = 1.5;
+const duplicatesWeight = 2.5;
 
 export function judgeEndings(endings: Facts['endings']): JudgedEnding[] {
   return endings.map((ending) => ({ ...ending, verdict: judgeEnding(ending) }));
 }
 
-/** The causes, the one that explains most first. Pure. */
+/** The causes, the one that did most harm first: see {@link weightsOf}. Pure. */
 export function findingsOf(facts: Facts, judged: readonly JudgedEnding[]): Finding[] {
   const found = [...new Set(judged.map(({ verdict }) => verdict.cause))];
   const ended = found.map((cause) =>
@@ -44,9 +44,9 @@ export function findingsOf(facts: Facts, judged: readonly JudgedEnding[]): Findi
       judged.filter(({ verdict }) => verdict.cause === cause),
     ),
   );
-  return merged([...ended, ...dangersOf(facts)]).sort(
-    (a, b) => weightOf(b) - weightOf(a) || b.vacantMs - a.vacantMs || b.lastAtMs - a.lastAtMs,
-  );
+  const findings = merged([...ended, ...dangersOf(facts)]);
+  const weight = weightsOf(findings);
+  return findings.sort((a, b) => weight(b) - weight(a) || b.lastAtMs - a.lastAtMs);
 }
 
 function findingOf(cause: Cause, endings: readonly JudgedEnding[]): Finding {
@@ -113,7 +113,17 @@ function merged(findings: readonly Finding[]): Finding[] {
   });
 }
 
-function weightOf({ cause, endingCount, isPlanned: planned }: Finding): number {
-  const perEnding = planned ? plannedWeight : 1;
-  return endingCount * perEnding + (cause === 'duplicate-ids' ? noteWeight : 0) + 0.1;
+/**
+ * What a cause weighs, counted in ends of terms: those that it explains, and as many of all as it has of the time in which nobody
+ * led. So one outage of a minute is not lost among ten changes that took milliseconds, and neither are those beside it.
+ */
+function weightsOf(findings: readonly Finding[]): (finding: Finding) => number {
+  const endingCount = findings.reduce((sum, finding) => sum + finding.endingCount, 0);
+  const vacantMs = findings.reduce((sum, finding) => sum + finding.vacantMs, 0);
+  return (finding) => {
+    if (finding.endingCount === 0) return finding.cause === 'duplicate-ids' ? duplicatesWeight : 0;
+    const ofVacancy = vacantMs === 0 ? 0 : (endingCount * finding.vacantMs) / vacantMs;
+    const weight = finding.endingCount + ofVacancy;
+    return finding.isPlanned ? weight * plannedWeight : weight;
+  };
 }

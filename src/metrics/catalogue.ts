@@ -185,6 +185,11 @@ export const catalogue = {
     ['group'],
     waitSeconds,
   ),
+  takeoverGaps: counter(
+    'tenure_shard_takeover_gaps_seconds_total',
+    'The same of each shard, added up: for so long it had no owner whose lease stood.',
+    ['group', 'shard'],
+  ),
   takeovers: counter(
     'tenure_shard_takeovers_total',
     'Shards that got another owner: forced, by this process after the lease of the former one had expired, or handed off by it.',

@@ -183,7 +183,8 @@ describe('a diagnosis', () => {
       note('work-failed', 58, { term: 5, detail: 'TypeError' }),
       note('duplicate-id', 20),
     ];
-    const { findings } = judged([...history, term(6, 60, 70, 'released')], evidence);
+    const given = [term(6, 60, 70, 'released'), term(7, 72, undefined)];
+    const { findings } = judged([...history, ...given], evidence);
     expect(findings.map(({ cause }) => cause)).toEqual([
       'loop-blocked',
       'duplicate-ids',
@@ -191,6 +192,34 @@ describe('a diagnosis', () => {
       expect.stringMatching(/store-restarted|work-failed/),
       'deploy',
     ]);
+  });
+
+  it('ranks one loss by which nobody led for a minute above three that took two seconds each', () => {
+    const history = [1, 2, 3].map((number) => term(number, number * 10, number * 10 + 8));
+    const evidence = [
+      ...[1, 2, 3].map((number) => loss(number, { machine: stall(3_000, 2_900, 0) })),
+      loss(4, { errors: { refused: 2 }, missedCount: 2 }),
+    ];
+    const firstOf = (outageS: number) => {
+      const outage = [term(4, 40, 48), term(5, 48 + outageS, undefined)];
+      return judged([...history, ...outage], evidence).findings[0]?.cause;
+    };
+    expect(firstOf(60)).toBe('store-restarted');
+    expect(firstOf(2)).toBe('loop-blocked');
+  });
+
+  it('ranks what was wanted above a short loss only where nobody led for long after it', () => {
+    const firstOf = (vacantS: number) => {
+      const history = [
+        ...[1, 2, 3].map((number) => term(number, number * 10, number * 10 + 10, 'released')),
+        term(4, 40, 48),
+        term(5, 50, 60, 'released'),
+        term(6, 60 + vacantS, undefined),
+      ];
+      return judged(history, [loss(4, { machine: stall(3_000, 2_900, 0) })]).findings[0]?.cause;
+    };
+    expect(firstOf(0)).toBe('loop-blocked');
+    expect(firstOf(100)).toBe('deploy');
   });
 
   it('says which ttl would have done, only where it would, and not more than five minutes', () => {

@@ -16,7 +16,7 @@ async function oneServer(): Promise<Server> {
   };
 }
 
-registerCauses('ZooKeeper', { start: oneServer });
+registerCauses('ZooKeeper', { start: oneServer, tightMs: 180 });
 
 describe('on three servers of ZooKeeper, the cause that is named first', () => {
   it('is the failover, where the leading one died and no other took over in time', () =>

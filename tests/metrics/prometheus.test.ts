@@ -223,6 +223,25 @@ describe('the metrics of a process, in a registry of prom-client', () => {
     ]);
   });
 
+  it('tell one that is called like the series of those beyond the limit from them', async () => {
+    const shared = createShared();
+    const { elections } = createProcess('a', shared);
+    const { metrics, scrape } = scraped({ runtime: shared.runtime, nameLimit: 2 });
+    ended.push(() => metrics.close());
+    metrics.observe(elections);
+    for (const name of ['other', '"other"', 'third'])
+      await shared.runtime.advanceUntil(elections.election(name).campaign());
+    const samples = await shared.runtime.advanceUntil(scrape());
+    const totals = [...samples.keys()].filter((name) =>
+      name.startsWith('tenure_election_terms_total'),
+    );
+    expect(totals).toEqual([
+      String.raw`tenure_election_terms_total{election="\"other\""}`,
+      String.raw`tenure_election_terms_total{election="\"\"other\"\""}`,
+      'tenure_election_terms_total{election="other"}',
+    ]);
+  });
+
   it('count what a fence of the process refuses, by resource, and what it had recorded before', async () => {
     const { scrape, lease } = await led();
     if (lease === undefined) throw new Error('not elected');

@@ -100,6 +100,7 @@ describe('the metrics of a worker', () => {
     const samples = await scrape();
     const ofShards = [...samples.keys()].filter((name) => name.includes('shard="'));
     expect(ofShards).toEqual([
+      'tenure_shard_takeover_gaps_seconds_total{group="orders",shard="all"}',
       'tenure_shard_takeovers_total{group="orders",shard="all",how="forced"}',
       'tenure_shard_takeovers_total{group="orders",shard="all",how="handed-off"}',
       'tenure_shard_redelivered_messages_total{group="orders",shard="all"}',
@@ -134,7 +135,7 @@ describe('the metrics of a worker', () => {
     expect(after.a.get('tenure_shards_owned{group="orders"}')).toBe(0);
   });
 
-  it('count per shard the takeovers that were forced, those handed off, and what was read again', async () => {
+  it('count per shard the takeovers that were forced with their gaps, those handed off, and what was read again', async () => {
     const { runtime, topic, member } = createFleet();
     const a = member('a', () => new Promise(() => {}));
     const b = member('b', () => {});
@@ -165,13 +166,19 @@ describe('the metrics of a worker', () => {
     await publish('1');
     await publish('2');
     await runtime.advance(1_000);
+    const gapSeconds = new Map<number, number>();
     const expired = new Promise((resolve) => b.worker.shardEvents.on('takenOver', resolve));
+    b.worker.shardEvents.on('takenOver', ({ shard, gapMs }) => gapSeconds.set(shard, gapMs / 1000));
     a.link.hang();
     await runtime.advanceUntil(expired);
     await runtime.advance(10_000);
     const samples = await b.scrape();
     expect(each(samples, kept, 'takeovers_total', forced)).toEqual(kept.map(() => 1));
     expect(each(samples, given, 'takeovers_total', forced)).toEqual(given.map(() => 0));
+    const gaps = (shards: readonly number[]) =>
+      each(samples, shards, 'takeover_gaps_seconds_total');
+    expect(gaps(kept)).toEqual(kept.map((one) => gapSeconds.get(one)));
+    expect(gaps(given)).toEqual(given.map(() => 0));
     const again = each(samples, kept, 'redelivered_messages_total');
     expect(again).toEqual(kept.map((one) => (one === shard ? 2 : 0)));
     expect(each(samples, given, 'redelivered_messages_total')).toEqual(given.map(() => 0));

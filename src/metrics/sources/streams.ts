@@ -65,8 +65,10 @@ function observeOwnership(
   const labels = shardLabels(site, count);
   const tookOver = (shard: number, how: 'forced' | 'handed-off') =>
     instruments.takeovers.add({ group, shard: labels.of(shard), how });
-  for (const shard of labels.all)
+  for (const shard of labels.all) {
+    instruments.takeoverGaps.expect({ group, shard });
     for (const how of ['forced', 'handed-off']) instruments.takeovers.expect({ group, shard, how });
+  }
   let memberCount: number | undefined;
   return all(
     events.on('claimed', ({ shards }) => moved('claimed', shards.length)),
@@ -74,6 +76,7 @@ function observeOwnership(
       moved('taken-over');
       tookOver(shard, 'forced');
       instruments.takeoverGap.record({ group }, gapMs / 1000);
+      instruments.takeoverGaps.add({ group, shard: labels.of(shard) }, gapMs / 1000);
     }),
     events.on('handedOff', ({ shard }) => {
       moved('handed-off');
