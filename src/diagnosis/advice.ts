@@ -1,15 +1,16 @@
 import type { LossEvidence } from '../elections/index.js';
 import { sayMs } from '../errors/say.js';
 import type { Cause } from './cause.js';
+import { unledMs } from './facts.js';
 import type { JudgedEnding } from './verdict.js';
 
 /** What to change, with figures where they are known. No full stops. */
 export function adviceFor(cause: Cause, endings: readonly JudgedEnding[]): string[] {
   const losses = endings.flatMap(({ loss }) => loss ?? []);
-  return advisers[cause](losses);
+  return advisers[cause](losses, endings);
 }
 
-type Adviser = (losses: readonly LossEvidence[]) => string[];
+type Adviser = (losses: readonly LossEvidence[], endings: readonly JudgedEnding[]) => string[];
 
 const advisers: Readonly<Record<Cause, Adviser>> = {
   'ttl-too-short': (losses) => [
@@ -29,24 +30,24 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
     'give it more processor time: raise the CPU limit of its container, or move neighbours away',
     ...forPauses(losses),
   ],
-  network: (losses) => [
+  network: (losses, endings) => [
     'look at the way between this process and the store: lost packets, firewalls, connection limits; and at whether the store stood still',
-    ...forOutages(losses),
+    ...forOutages(losses, endings),
   ],
-  'store-overloaded': (losses) => [
+  'store-overloaded': (losses, endings) => [
     'find what keeps the store busy (Redis: SLOWLOG GET; PostgreSQL: pg_stat_activity), or give the leases a store of their own',
-    ...forOutages(losses),
+    ...forOutages(losses, endings),
   ],
-  'store-restarted': (losses) => [
+  'store-restarted': (losses, endings) => [
     'keep its data over a restart (Redis: appendonly yes), and restart it when a pause is allowed',
-    ...forOutages(losses),
+    ...forOutages(losses, endings),
   ],
   'record-removed': () => [
     'let nothing evict, flush or delete it: Redis needs maxmemory-policy noeviction, and no FLUSHALL; look at who deletes keys',
   ],
-  failover: (losses) => [
+  failover: (losses, endings) => [
     'a failover costs a term at least; find out why the server failed, and guard writes with a fence',
-    ...forOutages(losses),
+    ...forOutages(losses, endings),
   ],
   'store-denies': () => [
     'give its user the rights listed in node_modules/tenure/docs/protocol.md; tenure doctor says which are missing',
@@ -97,13 +98,14 @@ function forPauses(losses: readonly LossEvidence[]): string[] {
   return raiseTtl(losses, pauseMs * 3.3, `a pause of ${sayMs(pauseMs)}`);
 }
 
-function forOutages(losses: readonly LossEvidence[]): string[] {
-  const longestMs = Math.max(0, ...losses.map(({ sinceRenewedMs }) => sinceRenewedMs));
-  return raiseTtl(
-    losses,
-    longestMs * 3,
-    `an outage of ${sayMs(longestMs)}, if that is all it lasts`,
+/** From the last renewal to the next term: for so long at the most nothing came through. */
+function forOutages(losses: readonly LossEvidence[], endings: readonly JudgedEnding[]): string[] {
+  const longestMs = Math.max(
+    0,
+    ...endings.map((ending) => (ending.loss?.sinceRenewedMs ?? 0) + unledMs(ending)),
   );
+  const what = `an outage of ${sayMs(longestMs)}, the longest from a renewal to the next term`;
+  return raiseTtl(losses, longestMs * 3, what);
 }
 
 const longestAdvisedMs = 5 * 60_000;

@@ -99,11 +99,22 @@ interface Case {
   readonly nowMs: number;
 }
 
-/** The judgement alone. Pure. */
+/**
+ * The judgement alone. Pure.
+ *
+ * @throws {OptionError} if `sinceMs` is after everything that is known, and after now.
+ */
 export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case): Diagnosis {
   const source = withinTime(told, nowMs);
   // By clocks of several machines: what is newest may lie a little ahead of ours.
   const toMs = Math.max(nowMs, ...timesOf(source)) + 1;
+  if (sinceMs !== undefined && sinceMs >= toMs)
+    throw new OptionError(
+      'sinceMs',
+      sinceMs,
+      'lies in the future',
+      'pass a Unix time in milliseconds',
+    );
   const fromMs = sinceMs ?? Math.min(nowMs, ...timesOf(source));
   const facts = factsOf(source, fromMs, toMs);
   const judged = judgeEndings(facts.endings);

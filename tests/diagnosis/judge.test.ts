@@ -232,6 +232,14 @@ describe('a diagnosis', () => {
     expect(advice({ machine: stall(300_000, 290_000, 0) })).not.toContain('instead of');
   });
 
+  it('counts an outage from the last renewal to the next term, not only until the lease was given up', () => {
+    const history = [term(1, 0, 30), term(2, 38, undefined)];
+    const lost = loss(1, { errors: { refused: 3 }, missedCount: 3 });
+    expect(judged(history, [lost]).findings[0]?.advice.at(-1)).toMatch(
+      /a ttl of 50 s instead of 6 s outlasts an outage of 14 s, the longest from a renewal/,
+    );
+  });
+
   it('sets what happened beside the load, part by part', () => {
     const slow = renewals({ slowMs: 800 });
     const history = [term(1, 0, 10), term(2, 300, 310), term(3, 320, 599, 'released')];
@@ -299,6 +307,8 @@ describe('a diagnosis', () => {
     await expect(ask({ name: '' })).rejects.toMatchObject({ option: 'name' });
     await expect(ask({ coordinator: {} })).rejects.toMatchObject({ option: 'coordinator' });
     await expect(ask({ sinceMs: -1 })).rejects.toMatchObject({ option: 'sinceMs' });
+    const future = { sinceMs: 2 ** 50 };
+    await expect(ask(future)).rejects.toThrow(/sinceMs lies in the future .*: pass a Unix time/);
     await expect(ask({ beforeMs: 1_000 })).rejects.toMatchObject({ option: 'beforeMs' });
     await expect(ask({ timeoutMs: 0 })).rejects.toMatchObject({ option: 'timeoutMs' });
   });
