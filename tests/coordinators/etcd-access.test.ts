@@ -24,7 +24,7 @@ describe('etcd with users', () => {
     await etcdctl('user', 'add', 'nobody:nothing');
     await etcdctl('role', 'add', 'tenure');
     // All that docs/protocol.md says a user needs: its prefix.
-    await etcdctl('role', 'grant-permission', 'tenure', 'readwrite', '--prefix=true', 'apps/one/');
+    await etcdctl('role', 'grant-permission', 'tenure', 'readwrite', '--prefix=true', '/apps/one/');
     await etcdctl('user', 'grant-role', 'app', 'tenure');
     await etcdctl('auth', 'enable');
   });
@@ -32,7 +32,7 @@ describe('etcd with users', () => {
 
   it('everything works with a right to one prefix alone', async () => {
     const url = `etcd://app:${encodeURIComponent('s3cret/@')}@${address()}`;
-    const client = etcdCoordinator(url, { prefix: 'apps/one/' });
+    const client = etcdCoordinator(url, { prefix: '/apps/one/' });
     const ann = new Actor(client, 'ann');
     const woken = new Promise<void>((resolve) => {
       client.watch('team', (name) => name === 'team/name' && resolve());
@@ -56,7 +56,7 @@ describe('etcd with users', () => {
 
   it('a token that the server has forgotten is asked for anew', async () => {
     const url = `etcd://app:${encodeURIComponent('s3cret/@')}@${address()}`;
-    const client = etcdCoordinator(url, { prefix: 'apps/one/' });
+    const client = etcdCoordinator(url, { prefix: '/apps/one/' });
     try {
       const ann = new Actor(client, 'ann');
       const term = await ann.take('forgotten', { ttlMs: 20_000 });
@@ -74,7 +74,7 @@ describe('etcd with users', () => {
     ['no user', '', 'user or password is wrong, or missing'],
     ['a user without the right', 'nobody:nothing@', 'lacks a right'],
   ])('%s fails at once, and says so', async (_, login, words) => {
-    const client = etcdCoordinator(`etcd://${login}${address()}`, { prefix: 'apps/one/' });
+    const client = etcdCoordinator(`etcd://${login}${address()}`, { prefix: '/apps/one/' });
     try {
       const startedMs = performance.now();
       const refusal = await client.read(['name'], { timeoutMs: 30_000 }).catch((error) => error);
@@ -89,7 +89,7 @@ describe('etcd with users', () => {
 
   it('a user whose role is taken away is refused, and works again with it', async () => {
     const url = `etcd://app:${encodeURIComponent('s3cret/@')}@${address()}`;
-    const client = etcdCoordinator(url, { prefix: 'apps/one/' });
+    const client = etcdCoordinator(url, { prefix: '/apps/one/' });
     try {
       await client.read(['name'], call);
       await cluster.etcdctl(...root, 'user', 'revoke-role', 'app', 'tenure');

@@ -203,12 +203,12 @@ describe.concurrent('tenure and etcdctl elect', () => {
   });
 
   it('outside the default namespace the election has the namespace in front, and names are encoded', async () => {
-    const ann = actor('ann', { namespace: 'prod', prefix: 'apps/' });
+    const ann = actor('ann', { namespace: 'prod', prefix: '/apps/' });
     await ann.take('team/report', { ttlMs: 10_000 });
-    expect(await queueLength('apps/prod:team%2Freport')).toBe(1);
-    const bob = actor('bob', { prefix: 'apps/' });
+    expect(await queueLength('/apps/:prod:team%2Freport')).toBe(1);
+    const bob = actor('bob', { prefix: '/apps/' });
     await bob.take('team/report', { ttlMs: 10_000 });
-    expect(await queueLength('apps/team%2Freport')).toBe(1);
+    expect(await queueLength('/apps/:default:team%2Freport')).toBe(1);
   });
 
   it('a name and one below it are two elections', async () => {

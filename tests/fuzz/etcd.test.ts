@@ -55,13 +55,13 @@ function put({ key, lease }: Pick<EtcdKeyValue, 'key' | 'lease'>, value: string)
 describe('hostile names in etcd', () => {
   it('work as they are, none as another', async () => {
     const namespace = `*{}[]'"\\%?$;-- é`;
-    const coordinator = etcdCoordinator(cluster.url, { namespace, prefix: 'a\0b/*' });
+    const coordinator = etcdCoordinator(cluster.url, { namespace, prefix: '/a\0b/*' });
     open.push(coordinator);
     await useHostileNames(coordinator);
   });
 
   it('work so at a fence', async () => {
-    const fence = etcdFence(cluster.url, { namespace: '*{}', prefix: '\n%', ...call });
+    const fence = etcdFence(cluster.url, { namespace: '*{}', prefix: '/\n%', ...call });
     await useHostileAtFence(fence);
     await fence.close();
   });

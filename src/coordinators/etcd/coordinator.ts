@@ -70,9 +70,10 @@ export interface EtcdCoordinatorOptions {
    */
   readonly namespace?: string;
   /**
-   * Stands before every key, elections included: for a user that may use one part of the key space alone. Any text of up to 1 KiB, and part
-   * of the name of each election: end it with `/`, since `team` before `report` is the election `teamreport`. Coordinators
-   * with different ones do not meet. Default empty.
+   * Stands before every key, elections included: for a user that may use one part of the key space alone. Begins with a slash, holds no
+   * colon, and takes up to 1 KiB: any other could meet keys of other coordinators. With `/apps/` the name `report` is the election
+   * `/apps/:default:report`, and `/apps/:prod:report` in the namespace `prod`. Coordinators with different ones do not meet. Default
+   * empty.
    */
   readonly prefix?: string;
   /** Speak TLS, and with which certificates. Default: as the URL says. */

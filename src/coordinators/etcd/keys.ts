@@ -12,6 +12,10 @@ export type Part = 'held' | 'after' | 'suspended' | 'history' | 'document';
  *
  * Candidates of a name queue under `<election>/`, as those of `etcdctl elect <election>` do. All else is under a prefix
  * that no name or namespace can begin with: an encoded one holds no colon.
+ *
+ * Nothing of one prefix and namespace stands among what another one reads. A key begins with a slash if it has a prefix, and
+ * only then, and the prefix ends before its first colon. Behind it no two begin alike: an encoded name or namespace holds
+ * neither slash nor colon.
  */
 export class EtcdKeys {
   readonly #prefix: string;
@@ -19,7 +23,7 @@ export class EtcdKeys {
   readonly #control: string;
 
   /**
-   * @param prefix stands before every key; any text that UTF-8 can hold, up to 1 KiB.
+   * @param prefix stands before every key: see {@link checkPrefix}.
    * @throws {OptionError}
    */
   constructor(prefix: string, namespace: string) {
@@ -28,10 +32,12 @@ export class EtcdKeys {
     this.#control = `${this.#prefix}:tenure/1/${encodeName(namespace)}/`;
   }
 
-  /** What to pass to `etcdctl elect`. In the default namespace a plain name is its own election. */
+  /** What to pass to `etcdctl elect`. Without a prefix, in the default namespace, a plain name is its own election. */
   election(name: string): string {
-    const space = this.#namespace === 'default' ? '' : `${encodeName(this.#namespace)}:`;
-    return `${this.#prefix}${space}${encodeName(name)}`;
+    const prefix = this.#prefix === '' ? '' : `${this.#prefix}:`;
+    const isPlain = prefix === '' && this.#namespace === 'default';
+    const space = isPlain ? '' : `${encodeName(this.#namespace)}:`;
+    return `${prefix}${space}${encodeName(name)}`;
   }
 
   /** Everybody who leads or waits for the name, in the order of the creation of their keys. */
@@ -111,15 +117,20 @@ export class EtcdKeys {
 const longestPrefixBytes = 1_024;
 
 /**
- * Half a surrogate pair has no UTF-8 form: all of them would be one prefix.
+ * Empty, or a slash and what follows it: up to 1 KiB that UTF-8 can hold (half a surrogate pair has no such form, so that all
+ * of them would be one prefix), without a colon.
  *
  * @throws {OptionError} naming `option`.
  */
 export function checkPrefix(prefix: string, option = 'prefix'): string {
   const isText = typeof prefix === 'string' && prefix.isWellFormed();
-  if (isText && Buffer.byteLength(prefix) <= longestPrefixBytes) return prefix;
-  const remedy = `use at most ${longestPrefixBytes} bytes of UTF-8 text`;
-  throw new OptionError(option, prefix, 'is no text for keys or too long', remedy);
+  if (!isText || Buffer.byteLength(prefix) > longestPrefixBytes) {
+    const remedy = `use at most ${longestPrefixBytes} bytes of UTF-8 text`;
+    throw new OptionError(option, prefix, 'is no text for keys or too long', remedy);
+  }
+  if (prefix === '' || /^\/[^:]*$/.test(prefix)) return prefix;
+  const remedy = 'begin it with a slash and leave colons out, as in /apps/one/';
+  throw new OptionError(option, prefix, 'could meet keys of others', remedy);
 }
 
 function decode(encoded: string): string | undefined {

@@ -11,7 +11,7 @@ export class FenceKeys {
   readonly #all: string;
   readonly #own: string;
 
-  /** @param prefix stands before every key; any text. */
+  /** @param prefix stands before every key, as `checkPrefix` lets it pass. */
   constructor(prefix: string, namespace: string) {
     this.#all = `${bytesOf(prefix)}:tenure-fence/1/`;
     this.#own = `${this.#all}${encodeName(namespace)}/`;

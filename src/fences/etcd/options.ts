@@ -13,8 +13,8 @@ export interface EtcdFenceOptions {
    */
   readonly namespace?: string;
   /**
-   * Stands before every key of the fence, for a user that may use one part of the key space alone: at most 1 KiB of text. It does not
-   * stand before the keys that are written through the fence. Default empty.
+   * Stands before every key of the fence, for a user that may use one part of the key space alone: a slash and at most 1 KiB in all, without
+   * a colon. It does not stand before the keys that are written through the fence. Default empty.
    */
   readonly prefix?: string;
   /**

@@ -238,8 +238,10 @@ describe('the options of an etcd fence', () => {
   it.each([
     ['namespace', { namespace: '' }],
     ['prefix', { prefix: untyped(7) }],
+    ['prefix', { prefix: 'x:' }],
     ['leases', { leases: untyped(true) }],
     ['leases.prefix', { leases: { prefix: untyped(7) } }],
+    ['leases.prefix', { leases: { prefix: 'apps/' } }],
     ['timeoutMs', { timeoutMs: 0 }],
   ])('are checked: %s', (option, options) => {
     const make = (): EtcdFence => etcdFence('etcd://127.0.0.1', options);
