@@ -69,10 +69,11 @@ describe('the keys of two coordinators on etcd', () => {
     ['a prefix and one that goes on with a namespace', ['/a/', 'x'], ['/a/x', 'default']],
     ['the namespaces "default" and "tenure"', ['/a/', 'default'], ['/a/', 'tenure']],
     ['no prefix, and a slash', ['', 'default'], ['/', 'default']],
-  ] as const)('do not meet: %s', (_, one, other) => {
+  ] as const)('do not meet: %s', (_, [prefix, space], [otherPrefix, otherSpace]) => {
     const used = ['x', 'tenure', 'default', 'a', 'a/x'];
-    const [first, second] = [new EtcdKeys(...one), new EtcdKeys(...other)];
-    expect(meetings(beginningsOf(first, used), beginningsOf(second, used))).toEqual([]);
+    const one = beginningsOf(new EtcdKeys(prefix, space), used);
+    const other = beginningsOf(new EtcdKeys(otherPrefix, otherSpace), used);
+    expect(meetings(one, other)).toEqual([]);
   });
 
   it.each(['x:', 'x', 'apps/', ':tenure/1/default/document/', '/apps:', '/a:tenure/1/default/'])(

@@ -222,14 +222,20 @@ describe('a hostile name', () => {
     }
   });
 
-  it('before all keys is any text that UTF-8 can hold, or that a hash tag can', async () => {
+  it('before all keys is a slash and any text without a colon that UTF-8 can hold, or what a hash tag can', async () => {
     for (const open of [etcdCoordinator, etcdFence]) {
-      const accepted = await taken(
+      const isText = (text: string) => text.isWellFormed() && Buffer.byteLength(text) < 1_024;
+      const isPrefix = (text: string) => isText(text) && !text.includes(':');
+      const behind = await taken(
+        'prefix',
+        opening((text) => open(etcd, { prefix: typeof text === 'string' ? `/${text}` : text })),
+      );
+      expect(behind.map(shortly)).toEqual(hostileTexts.filter(isPrefix).map(shortly));
+      const alone = await taken(
         'prefix',
         opening((prefix) => open(etcd, { prefix })),
       );
-      const isPrefix = (text: string) => text.isWellFormed() && Buffer.byteLength(text) <= 1_024;
-      expect(accepted.map(shortly)).toEqual(hostileTexts.filter(isPrefix).map(shortly));
+      expect(alone.filter((text) => text !== '' && !text.startsWith('/'))).toEqual([]);
     }
     const tags = await taken(
       'hashTag',
