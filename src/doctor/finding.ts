@@ -47,6 +47,8 @@ export interface Examination {
   readonly findings: readonly Finding[];
   /** Commands that make a user with the rights that tenure needs, and no others; empty where there are none to give. */
   readonly leastRights: readonly string[];
+  /** By what tenure keeps there beside leases (`jobs`, ...): commands that give the same user the rights for that, too. */
+  readonly furtherRights?: Readonly<Record<string, readonly string[]>>;
 }
 
 export function worstOf(findings: readonly Finding[]): Severity {

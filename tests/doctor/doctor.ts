@@ -8,6 +8,7 @@ export interface Diagnosis {
   readonly outcome: Outcome;
   readonly findings: readonly Finding[];
   readonly leastRights: readonly string[];
+  readonly furtherRights: Readonly<Record<string, readonly string[]>>;
   /** The finding of this id (and server); it has to be there. */
   find(id: string, at?: string): Finding;
   /** Ids of all that is of this severity, each once. */
@@ -18,12 +19,13 @@ export interface Diagnosis {
 export async function doctor(...args: readonly string[]): Promise<Diagnosis> {
   const outcome = await startInside(['doctor', ...args, '-o', 'json']).ended;
   if (outcome.stdout === '') throw new Error(`the doctor says nothing: ${outcome.stderr}`);
-  const { findings, leastRights } = JSON.parse(outcome.stdout) as Diagnosis;
+  const { findings, leastRights, furtherRights } = JSON.parse(outcome.stdout) as Diagnosis;
   return {
     status: outcome.status,
     outcome,
     findings,
     leastRights,
+    furtherRights,
     find(id, at) {
       const found = findings.find((one) => one.id === id && (at === undefined || one.at === at));
       if (found === undefined) throw new Error(`no finding ${id} in ${outcome.stdout}`);

@@ -3,9 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { redisPromises } from '../../src/coordinators/redis/promises.js';
 import { seen, unseen } from '../../src/doctor/check.js';
 import type { Info, ServerFacts, Settings } from '../../src/doctor/redis/facts.js';
+import { features } from '../../src/doctor/redis/feature-rights.js';
 import { serverChecks } from '../../src/doctor/redis/judge.js';
 import { parseInfo } from '../../src/doctor/redis/look.js';
-import { leaseRights, leastRights, type Rights } from '../../src/doctor/redis/rights.js';
+import {
+  furtherRights,
+  leaseRights,
+  leastRights,
+  type Rights,
+} from '../../src/doctor/redis/rights.js';
+import { documentedRights } from '../support/documented-rights.js';
 import { describeVerdicts } from './verdicts.js';
 
 const info: Info = {
@@ -17,7 +24,13 @@ const info: Info = {
 const settings: Settings = {
   ...{ appendfsync: 'always', save: '', minReplicasToWrite: 0, minReplicasMaxLagS: 10 },
 };
-const rights: Rights = { missing: [], isEnough: true, needless: [], reachesOtherKeys: false };
+const rights: Rights = {
+  missing: [],
+  isEnough: true,
+  needless: [],
+  reachesOtherKeys: false,
+  missingOf: {},
+};
 const facts: ServerFacts = {
   promises: redisPromises,
   ...{ shape: 'single', address: 'redis://h:6379/0', hasPassword: true, isLocal: false },
@@ -162,6 +175,22 @@ describeVerdicts('what is looked at on a Redis server', serverChecks, [
   },
   { id: 'redis-rights', verdict: 'warning', facts: withRights({ missing: ['publish'] }) },
   { id: 'redis-rights', verdict: 'unseen', facts: { ...facts, rights: denied } },
+  ...features.flatMap((feature) => [
+    {
+      ...{ id: `redis-rights-${feature}`, verdict: 'ok' as const },
+      facts: withRights({ missingOf: { [feature]: [] } }),
+    },
+    {
+      ...{ id: `redis-rights-${feature}`, verdict: 'note' as const, says: 'for want of +type' },
+      facts: withRights({ missingOf: { [feature]: ['+type'] } }),
+    },
+    // A quorum keeps leases alone; and whom leases are refused is told that.
+    { id: `redis-rights-${feature}`, verdict: undefined, facts },
+    {
+      ...{ id: `redis-rights-${feature}`, verdict: undefined },
+      facts: withRights({ isEnough: false, missingOf: { [feature]: ['+type'] } }),
+    },
+  ]),
   { id: 'redis-rights-broad', verdict: 'ok', facts },
   {
     ...{ id: 'redis-rights-broad', verdict: 'warning', says: 'CONFIG SET' },
@@ -187,6 +216,16 @@ describe('the rights on Redis', () => {
   it('are those of the protocol page', () => {
     const words = documented.split(' ').filter((word) => word.startsWith('+'));
     expect(leaseRights.map(({ command }) => `+${command}`)).toEqual(words);
+  });
+
+  it.each(features)('for %s are those of the protocol page', (feature) => {
+    const words = documentedRights(feature)
+      .split(' ')
+      .filter((word) => /^[+~]/.test(word));
+    const printed = (furtherRights('single', 'x')[feature] ?? []).join(' ').split(' ');
+    // The page tells of all namespaces; keys and channels of leases are there already.
+    const short = printed.map((word) => word.replace(/(tenure[a-z-]*:)x(?:\}:|:)\*$/, '$1*'));
+    expect(words).toEqual(short.filter((word) => /^[+~]/.test(word) && word !== '~{tenure:*'));
   });
 
   it('are printed in lines that fit, for this namespace alone', () => {

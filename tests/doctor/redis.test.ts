@@ -15,8 +15,9 @@ describe('the doctor on one Redis server', () => {
   beforeAll(async () => {
     server = await startRedis({ appendonly: 'always', args: ['--repl-diskless-sync-delay', '0'] });
     admin = new Redis(server.url);
-    const { leastRights } = await doctor(server.url);
-    await command(...leastRights.map((line) => line.replace('PASSWORD', password)));
+    const { leastRights, furtherRights } = await doctor(server.url);
+    const all = [...leastRights, ...Object.values(furtherRights).flat()];
+    await command(...all.map((line) => line.replace('PASSWORD', password)));
     url = server.url.replace('//', `//tenure:${password}@`);
   });
   afterAll(async () => {

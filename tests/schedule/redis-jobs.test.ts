@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
@@ -20,6 +19,7 @@ import {
   viewOf,
   write,
 } from '../../src/schedule/conformance/scene.js';
+import { documentedRights, documentedUser } from '../support/documented-rights.js';
 import { FaultProxy } from '../support/proxy.js';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
 
@@ -220,11 +220,7 @@ describe('with replicas that are waited for', () => {
 });
 
 describe('with the rights that docs/protocol.md lists, and no others,', () => {
-  const protocol = new URL('../../docs/protocol.md', import.meta.url);
-  const documented = [...readFileSync(protocol, 'utf8').matchAll(/^ACL SETUSER .*$/gm)].map(
-    ([line]) => line,
-  );
-  const ofJobs = documented.find((line) => line.includes('+hvals')) ?? '';
+  const ofJobs = documentedRights('jobs');
   const cases = jobStoreCases.filter(({ id }) =>
     [
       'writes/fields',
@@ -252,10 +248,8 @@ describe('with the rights that docs/protocol.md lists, and no others,', () => {
   };
 
   beforeAll(async () => {
-    for (const line of documented.slice(0, 1).concat(ofJobs)) {
-      const words = line.replace('PASSWORD', 'least-rights').split(' ');
-      await admin.call(words[0] ?? '', ...words.slice(1));
-    }
+    for (const [command = '', ...words] of documentedUser('least-rights', ['jobs']))
+      await admin.call(command, ...words);
   });
 
   it('jobs work, and each right is needed', async () => {

@@ -7,6 +7,11 @@ import { wrap } from '../wrap.js';
 import type { Examined } from './examine.js';
 import { type GroupedFinding, grouped } from './grouped.js';
 
+/** What is kept beside leases, as a part of a sentence. */
+const spoken: Readonly<Record<string, string>> = {
+  fence: 'the fence (beside the commands and keys of your batches)',
+};
+
 const columns = 80;
 const labelWidth = 10;
 const indent = ' '.repeat(labelWidth);
@@ -31,9 +36,7 @@ export function printReport(terminal: Terminal, examined: Examined): void {
     }
   }
   if (leastRights.length > 0 && findings.some(concernsRights)) {
-    terminal.print();
-    terminal.print('A user with the rights that tenure and its doctor need, and no others:');
-    for (const line of leastRights) terminal.print(`  ${visible(line)}`);
+    printRights(terminal, examined);
   }
   terminal.print();
   terminal.print(verdictOf(findings));
@@ -87,8 +90,21 @@ function printBelow(terminal: Terminal, start: string, text: string): void {
   for (const line of rest) terminal.print(indent + line);
 }
 
+function printRights(terminal: Terminal, { leastRights, furtherRights = {} }: Examined): void {
+  const blocks = Object.entries(furtherRights);
+  const who = blocks.length === 0 ? 'tenure and its doctor' : 'leases and the doctor';
+  terminal.print();
+  terminal.print(`A user with the rights that ${who} need, and no others:`);
+  for (const line of leastRights) terminal.print(`  ${visible(line)}`);
+  for (const [feature, lines] of blocks) {
+    terminal.print();
+    terminal.print(`And for ${spoken[feature] ?? feature}:`);
+    for (const line of lines) terminal.print(`  ${visible(line)}`);
+  }
+}
+
 function concernsRights({ id, severity }: Finding): boolean {
-  return severity !== 'ok' && /-(?:rights|rights-broad|login)$/.test(id);
+  return severity !== 'ok' && /-(?:rights|rights-[a-z]+|login)$/.test(id);
 }
 
 function verdictOf(findings: readonly Finding[]): string {
@@ -104,9 +120,9 @@ function plural(severity: Severity, count: number): string {
 }
 
 export function printJson(terminal: Terminal, examined: Examined): void {
-  const { address: store, namespace, ttlMs, promises, findings, leastRights } = examined;
+  const { address: store, namespace, ttlMs, promises, findings } = examined;
+  const { leastRights, furtherRights = {} } = examined;
   const verdict = worstOf(findings);
-  terminal.print(
-    jsonText({ store, namespace, ttlMs, verdict, promises, findings, leastRights }, 2),
-  );
+  const report = { store, namespace, ttlMs, verdict, promises, findings };
+  terminal.print(jsonText({ ...report, leastRights, furtherRights }, 2));
 }

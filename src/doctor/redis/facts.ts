@@ -1,7 +1,8 @@
 import type { Looked } from '../check.js';
 import type { CommonFacts } from '../everywhere.js';
 import type { ClockOffset } from '../soundings.js';
-import type { Rights, Shape } from './rights.js';
+import type { Rights } from './rights.js';
+import type { Shape } from './shape.js';
 
 /** What one server with data says about itself. */
 export interface ServerFacts extends CommonFacts {

@@ -3,9 +3,10 @@ import type { Examination, Purpose } from '../finding.js';
 import { examineCluster } from './cluster.js';
 import { Places } from './places.js';
 import { examineNodes } from './quorum.js';
-import { leastRights, type Shape } from './rights.js';
+import { furtherRights, leastRights } from './rights.js';
 import { examineSentinels } from './sentinels.js';
 import { type Inspected, inspect } from './server.js';
+import type { Shape } from './shape.js';
 
 /** What a user of the doctor's needs besides. */
 const looks: Readonly<Record<Shape, readonly string[]>> = {
@@ -47,5 +48,9 @@ async function examined(places: Places, purpose: Purpose): Promise<Inspected> {
 }
 
 function withRights(shape: Shape, { namespace }: Purpose, inspected: Inspected): Examination {
-  return { ...inspected, leastRights: leastRights(shape, namespace, looks[shape]) };
+  return {
+    ...inspected,
+    leastRights: leastRights(shape, namespace, looks[shape]),
+    furtherRights: furtherRights(shape, namespace),
+  };
 }

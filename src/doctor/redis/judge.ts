@@ -2,6 +2,7 @@ import { counted } from '../../errors/say.js';
 import { type Check, critical, factOf, ifSeen, note, ok, type Verdict, warning } from '../check.js';
 import { sayBytes } from '../say.js';
 import type { Info, ServerFacts, Settings } from './facts.js';
+import { type Feature, features, spokenOf } from './feature-rights.js';
 
 /** Only 7.0.15 has been run. */
 const smallestMajorVersion = 7;
@@ -104,7 +105,7 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
     remedy: '`ACL SETUSER` with the rights that are listed below',
     judge: ({ rights, user }) =>
       ifSeen(rights, ({ missing, isEnough }) => {
-        if (missing.length === 0) return ok(`user ${user} may do all that tenure does`);
+        if (missing.length === 0) return ok(`user ${user} may do all that leases need`);
         const remedy = `\`ACL SETUSER ${user} ${missing.map((right) => `+${right}`).join(' ')}\`, and the keys and channels of the namespace`;
         const text = `user ${user} may not: ${missing.join(', ')}`;
         if (!isEnough) return critical(text, { remedy });
@@ -114,6 +115,7 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
         });
       }),
   },
+  ...features.map(judgeFeature),
   {
     id: 'redis-rights-broad',
     severities: ['warning', 'note'],
@@ -143,6 +145,25 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
     },
   },
 ];
+
+/** Nothing has to be done by who does not use it. */
+function judgeFeature(feature: Feature): Check<ServerFacts> {
+  return {
+    id: `redis-rights-${feature}`,
+    severities: ['note'],
+    risk: 'what needs them is refused (NOPERM); leases go on',
+    remedy: '`ACL SETUSER` with the rights that are listed below',
+    judge: ({ rights, user }) => {
+      const seen = factOf(rights);
+      const missing = seen?.missingOf[feature];
+      if (seen?.isEnough !== true || missing === undefined) return undefined;
+      const does = spokenOf(feature);
+      if (missing.length === 0) return ok(`user ${user} may ${does}`);
+      const remedy = `if it should, \`ACL SETUSER ${user} ${missing.join(' ')}\``;
+      return note(`user ${user} may not ${does}, for want of ${missing.join(', ')}`, { remedy });
+    },
+  };
+}
 
 const nearlyFull = 0.9;
 

@@ -6,7 +6,8 @@ import { type Looked, seen, unseen } from '../check.js';
 import type { Purpose } from '../finding.js';
 import { sound } from '../soundings.js';
 import type { Info, Replica, ServerFacts, Settings } from './facts.js';
-import { questions, type Rights, readRights, rightsScript, type Shape } from './rights.js';
+import { questions, type Rights, readRights, rightsScript } from './rights.js';
+import type { Shape } from './shape.js';
 
 /** One server to look at, and how it is reached. */
 export interface Place {
@@ -158,12 +159,18 @@ async function lookAtRights(ask: Ask, shape: Shape, namespace: string): Promise<
   try {
     const asked = ask('EVAL', rightsScript, '0', ...words);
     return await lookWith(deniedAside(asked), 'EVAL', 'eval', (reply) =>
-      readRights(shape, reply as unknown[]),
+      readRights(shape, namespace, reply as unknown[]),
     );
   } catch (error) {
     if (!(error instanceof DeniedError)) throw error;
     // Without scripts there is nothing to ask, and nothing that works.
-    return seen({ missing: ['eval'], isEnough: false, needless: [], reachesOtherKeys: false });
+    return seen({
+      missing: ['eval'],
+      isEnough: false,
+      needless: [],
+      reachesOtherKeys: false,
+      missingOf: {},
+    });
   }
 }
 

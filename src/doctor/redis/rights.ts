@@ -1,4 +1,13 @@
 import { leaseKeysPattern } from '../../coordinators/redis/keys.js';
+import {
+  type Feature,
+  featureQuestions,
+  featuresOn,
+  featureWords,
+  type MissingWords,
+  readFeatureRights,
+} from './feature-rights.js';
+import type { Shape } from './shape.js';
 
 /** One command that tenure sends, with arguments for which the server is asked whether its user may send them. */
 interface Right {
@@ -75,8 +84,6 @@ const clusterRights: readonly Right[] = [
   { command: 'cluster|slots', without: 'critical', arguments: none },
 ];
 
-export type Shape = 'single' | 'sentinel' | 'cluster' | 'quorum';
-
 export function rightsFor(shape: Shape): readonly Right[] {
   if (shape === 'quorum') return [...leaseRights, ...quorumRights];
   return shape === 'cluster' ? [...leaseRights, ...clusterRights] : leaseRights;
@@ -102,7 +109,7 @@ export function questions(shape: Shape, namespace: string): readonly (readonly s
     ...right.arguments(key),
   ]);
   const broad = needless.map(([command, ...rest]) => [...command.split('|'), ...rest]);
-  return [...needed, ...broad, ['set', foreignKey, '1']];
+  return [...needed, ...broad, ['set', foreignKey, '1'], ...featureQuestions(shape, namespace)];
 }
 
 export interface Rights {
@@ -114,18 +121,23 @@ export interface Rights {
   readonly needless: readonly string[];
   /** It may also write keys that are not tenure's. */
   readonly reachesOtherKeys: boolean;
+  /** Of what may be kept on such a server beside leases. */
+  readonly missingOf: MissingWords;
 }
 
 /** @param answers one for each of {@link questions}: 1 if the user may. */
-export function readRights(shape: Shape, answers: readonly unknown[]): Rights {
+export function readRights(shape: Shape, namespace: string, answers: readonly unknown[]): Rights {
   const needed = rightsFor(shape);
   const may = (index: number) => Number(answers[index]) === 1;
   const missing = needed.filter((_, index) => !may(index));
+  const others = needed.length + needless.length;
+  const ofFeatures = answers.slice(others + 1).map((answer) => Number(answer) === 1);
   return {
     missing: missing.map(({ command }) => command),
     isEnough: missing.every(({ without }) => without !== 'critical'),
     needless: needless.filter((_, index) => may(needed.length + index)).map(([command]) => command),
-    reachesOtherKeys: may(needed.length + needless.length),
+    reachesOtherKeys: may(others),
+    missingOf: readFeatureRights(shape, namespace, ofFeatures),
   };
 }
 
@@ -142,9 +154,11 @@ end
 return answers`;
 
 const lineLength = 76;
+const start = 'ACL SETUSER tenure';
 
 /**
- * Makes a user with the rights that tenure needs on this namespace, and no others: each line adds to those before it.
+ * Makes a user with the rights that tenure needs for leases on this namespace, and no others: each line adds to those
+ * before it.
  *
  * @param looks what the doctor looks at besides.
  */
@@ -154,18 +168,33 @@ export function leastRights(
   looks: readonly string[] = [],
 ): string[] {
   const pattern = leaseKeysPattern(namespace);
-  const start = 'ACL SETUSER tenure';
-  const lines = [
+  const commands = [...rightsFor(shape).map(({ command }) => command), ...looks];
+  return [
     `${start} on >PASSWORD -@all resetkeys ~${pattern}`,
     `${start} resetchannels &${pattern}`,
+    ...lines(commands.map((command) => `+${command}`)),
   ];
+}
+
+/** For each feature that such a server can keep, what makes the user of {@link leastRights} one of its too. */
+export function furtherRights(
+  shape: Shape,
+  namespace: string,
+): Partial<Record<Feature, readonly string[]>> {
+  return Object.fromEntries(
+    featuresOn(shape).map((feature) => [feature, lines(featureWords(feature, namespace))]),
+  );
+}
+
+function lines(words: readonly string[]): string[] {
+  const full: string[] = [];
   let line = start;
-  for (const word of [...rightsFor(shape).map(({ command }) => command), ...looks]) {
-    if (line.length + word.length + 2 > lineLength) {
-      lines.push(line);
+  for (const word of words) {
+    if (line.length + word.length + 1 > lineLength) {
+      full.push(line);
       line = start;
     }
-    line += ` +${word}`;
+    line += ` ${word}`;
   }
-  return [...lines, line];
+  return [...full, line];
 }

@@ -5,7 +5,7 @@ import type { Examination, Finding, Purpose } from '../finding.js';
 import type { ServerFacts } from './facts.js';
 import { serverChecks } from './judge.js';
 import { lookAt, openTo, type Place } from './look.js';
-import type { Shape } from './rights.js';
+import type { Shape } from './shape.js';
 
 export type Inspected = Pick<Examination, 'promises' | 'findings'>;
 

@@ -55,7 +55,8 @@ const remedies: Readonly<Record<string, string>> = {
   READONLY: 'Point the URL at the master.',
   NOAUTH: 'Put user and password into the URL.',
   WRONGPASS: 'Correct user and password in the URL.',
-  NOPERM: 'Give its user the rights listed in node_modules/tenure/docs/protocol.md.',
+  NOPERM:
+    'Give its user the rights of what it does: `npx tenure doctor` with this URL prints them, for leases, jobs, once, the fence and streams; node_modules/tenure/docs/protocol.md lists them under "Leases on Redis: The least rights".',
   MISCONF: 'It cannot write its data to disk: repair that first.',
   MOVED: 'This is a node of a Redis Cluster: use a redis+cluster:// URL.',
   ASK: 'This is a node of a Redis Cluster: use a redis+cluster:// URL.',

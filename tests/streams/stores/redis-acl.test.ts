@@ -1,22 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { registerStreamConformance } from '../../../src/streams/conformance/index.js';
+import { documentedUser } from '../../support/documented-rights.js';
 import { type RedisServer, startRedis } from '../../support/servers/index.js';
 import { redisStreamTarget } from './redis-target.js';
 
-/** The rights that the documentation tells an operator to grant for streams; the suite runs with these and no others. */
-function documentedRights(): string[] {
-  const protocol = readFileSync(new URL('../../../docs/protocol.md', import.meta.url), 'utf8');
-  const section = protocol.split('\n## ').find((text) => text.startsWith('Ordered streams')) ?? '';
-  const rights = section.slice(section.indexOf('**Rights**'));
-  return rights.match(/[~&]\{tenure:\*|\+[a-z]+/g) ?? [];
-}
-
 let server: RedisServer;
 
+/* The rights that the documentation tells an operator to grant for streams; the suite runs with these and no others. */
 beforeAll(async () => {
-  const args = ['--user', 'tenure', 'on', '>secret', ...documentedRights()];
-  server = await startRedis({ appendonly: 'always', args });
+  // On its command line, so that a server that restarts has it still.
+  const rules = documentedUser('secret', ['streams']).flatMap(([, , , ...words]) => words);
+  server = await startRedis({ appendonly: 'always', args: ['--user', 'tenure', ...rules] });
 });
 afterAll(() => server.stop());
 
