@@ -64,8 +64,8 @@ const series = new Map(
     ];
   }),
 );
-/** What a scrape adds to each. */
-const targetLabels = ['instance', 'job'];
+/** What a scrape adds to each; and how it calls a label of ours that it would otherwise hide. */
+const targetLabels = ['instance', 'job', 'exported_job'];
 
 /** What is wrong with the metrics and labels of a query; nothing, if it can have an answer. */
 function mistakesIn(expr: string): string[] {
