@@ -77,6 +77,11 @@ export class Calls {
     if (!isKnown || !isPlaced) void this.#look(attended, false);
   }
 
+  /** Whether somebody of this process waits for the name. */
+  isAttended(name: string): boolean {
+    return this.#attended.has(name);
+  }
+
   leave(name: string, holder: Holder): void {
     const attended = this.#attended.get(name);
     attended?.holders.delete(holder.wire);

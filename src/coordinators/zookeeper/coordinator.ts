@@ -323,7 +323,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     const scope = { names: [...holders.keys()] };
     const ofName = (name: string) => wanted(holders.get(name) as Holder);
     const { answer } = await this.#within(step.operation, step.timeoutMs, true, (one) =>
-      this.#steps.run(one, { ...step, mode: 'write', scope }, ofName),
+      this.#steps.run(one, { ...step, mode: 'write', scope }, { wanted: ofName }),
     );
     return answer;
   }
@@ -388,8 +388,10 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   protected async run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
     const { operation, mode, timeoutMs } = step;
     const isRepeatable = mode === 'read' || repeatable.includes(operation);
+    const isAwaited = (name: string) => this.#calls.isAttended(name);
+    const reading = operation === 'candidates' ? { wanted: everybody } : { isAwaited };
     const outcome = await this.#within(operation, timeoutMs, isRepeatable, (call) =>
-      this.#steps.run(call, step, operation === 'candidates' ? everybody : undefined),
+      this.#steps.run(call, step, reading),
     );
     this.#tell(outcome.alteredNames, outcome.vacatedNames);
     return outcome.answer;

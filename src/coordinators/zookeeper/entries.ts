@@ -3,7 +3,7 @@ import { Holder } from '../holder.js';
 import type { Ranked } from '../order.js';
 import type { StoredCandidate } from '../rules/candidate.js';
 import type { Call } from './call.js';
-import { nodeOrNothing, nothingWithoutNode } from './nodes.js';
+import { nodeOrNothing } from './nodes.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { comparePlaces, type Place } from './places.js';
 import { parseObject } from './state.js';
@@ -58,20 +58,18 @@ export interface Listed {
   readonly rank: number;
 }
 
-/** One listing of the names of the nodes, and the texts of those that are wanted. */
+/** @param children of the name's node: the texts of those that are wanted are read. */
 export async function loadCandidates(
   call: Pick<Call, 'ask'>,
   connection: ZooKeeperConnection,
   paths: ZooKeeperPaths,
   name: string,
   wanted: WantedEntries,
+  children: Promise<readonly string[]>,
 ): Promise<LoadedCandidates> {
   const parent = paths.name(name);
-  const children = await call
-    .ask(connection, () => connection.getChildren(parent))
-    .catch(nothingWithoutNode);
   const { listed, leftovers } = inOrder(
-    (children ?? []).flatMap((child) => {
+    (await children).flatMap((child) => {
       const place = paths.placeIn(child);
       return place === undefined ? [] : [{ path: `${parent}/${child}`, place }];
     }),

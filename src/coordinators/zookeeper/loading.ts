@@ -1,4 +1,9 @@
-import type { NodeEvent, NodeStat, ZooKeeperConnection } from '../../drivers/zookeeper/index.js';
+import type {
+  NodeContent,
+  NodeEvent,
+  NodeStat,
+  ZooKeeperConnection,
+} from '../../drivers/zookeeper/index.js';
 import type { Call } from './call.js';
 import {
   type LoadedCandidates,
@@ -6,7 +11,7 @@ import {
   noCandidates,
   type WantedEntries,
 } from './entries.js';
-import { nodeOrNothing, nothingWithoutNode } from './nodes.js';
+import { childrenOf, nodeOrNothing, nothingWithoutNode } from './nodes.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { decodeLeaseNode, decodeState, type LeaseParticulars, type NameState } from './state.js';
 
@@ -34,6 +39,8 @@ export interface LoadedName {
 export interface LoadOptions {
   /** Whose entries of a name are read. Default: nobody's, and the queue is not looked at either. */
   readonly wanted?: ((name: string) => WantedEntries) | undefined;
+  /** Whether somebody waits for the name as far as is known: then its children are asked for with it, and not after it. */
+  readonly isAwaited?: ((name: string) => boolean) | undefined;
   /** Called once when the name's node is written, or its lease's node goes. */
   readonly watch?: (event: NodeEvent) => void;
 }
@@ -52,58 +59,106 @@ export class NameLoader {
     names: readonly string[],
     options: LoadOptions = {},
   ): Promise<LoadedName[]> {
-    return Promise.all(names.map((name) => this.#one(call, connection, name, options)));
+    return Promise.all(names.map((name) => this.#one({ call, connection, name, options })));
   }
 
-  async #one(
-    call: Pick<Call, 'ask'>,
-    connection: ZooKeeperConnection,
-    name: string,
-    options: LoadOptions,
-  ): Promise<LoadedName> {
+  async #one(reading: Reading): Promise<LoadedName> {
+    const { call, connection, name, options } = reading;
     const path = this.#paths.name(name);
+    const wanted = options.wanted?.(name);
+    const isListed = wanted !== undefined || options.isAwaited?.(name) === true;
     for (;;) {
-      const [content, candidates] = await Promise.all([
-        nodeOrNothing(call, connection, path, options.watch),
-        options.wanted
-          ? loadCandidates(call, connection, this.#paths, name, options.wanted(name))
+      const read = nodeOrNothing(call, connection, path, options.watch);
+      const listing = isListed ? childrenOf(call, connection, path) : undefined;
+      const [content, children, candidates] = await Promise.all([
+        read,
+        listing,
+        wanted !== undefined && listing !== undefined
+          ? loadCandidates(call, connection, this.#paths, name, wanted, listing)
           : noCandidates,
       ]);
-      const state = content && decodeState(content.data, content.stat);
-      if (content !== undefined && state?.isSwept === true) {
-        const { version, modifiedAtMs } = content.stat;
-        const swept = { stat: undefined, sweptVersion: version, modifiedAtMs };
-        return { name, ...swept, state: {}, foreign: undefined, ...noLease };
-      }
-      const modifiedAtMs = content?.stat.modifiedAtMs;
-      const base = { name, stat: content?.stat, modifiedAtMs, candidates };
-      if (content !== undefined && state === undefined)
-        return { ...noLease, ...base, state: {}, foreign: content.data.toString() };
-      const lease = state?.lease;
-      if (lease === undefined)
-        return { ...noLease, ...base, state: state ?? {}, foreign: undefined };
-
-      const leasePath = this.#paths.lease(name, lease.attempt);
-      const [node] = await Promise.all([
-        nodeOrNothing(call, connection, leasePath),
-        options.watch && watchEnd(call, connection, leasePath, options.watch),
-      ]);
-      const particulars = node && decodeLeaseNode(node.data);
-      const whole = { ...base, state: state as NameState, foreign: undefined };
-      if (node !== undefined && particulars !== undefined)
-        return { ...whole, leaseNode: { ...particulars, stat: node.stat }, isSessionAlive: true };
-      // Its session lives, and somebody has written over what it says: nobody can tell whose it is, or until when.
-      if (node !== undefined)
-        return { ...noLease, ...base, state: {}, foreign: node.data.toString() };
-      // It may have been released since: only if the text still tells of it, it has ended without a word.
-      const [again, session] = await Promise.all([
-        nodeOrNothing(call, connection, path),
-        nodeOrNothing(call, connection, this.#paths.session(lease.session)),
-      ]);
-      if (again?.stat.modifiedZxid === content?.stat.modifiedZxid)
-        return { ...whole, leaseNode: undefined, isSessionAlive: session !== undefined };
+      const loaded =
+        content === undefined
+          ? { ...noLease, name, stat: undefined, state: {}, foreign: undefined, candidates }
+          : await this.#judge(reading, { content, children, candidates });
+      if (loaded !== undefined) return loaded;
     }
   }
+
+  /** @returns the name as it stands, or nothing if it has been written meanwhile. */
+  async #judge(reading: Reading, found: Found): Promise<LoadedName | undefined> {
+    const { call, connection, name, options } = reading;
+    const { content, candidates } = found;
+    const { stat } = content;
+    const { modifiedAtMs } = stat;
+    const base = { ...noLease, name, stat, modifiedAtMs, candidates };
+    const foreign = { ...base, state: {}, foreign: content.data.toString() };
+    const state = decodeState(content.data, stat);
+    if (state === undefined) return foreign;
+    const { lease } = state;
+    if (lease === undefined) {
+      if (await this.#isLeaseLeft(reading, found))
+        return (await this.#isRewritten(reading, stat)) ? undefined : foreign;
+      if (state.isSwept !== true) return { ...base, state, foreign: undefined };
+      const swept = { stat: undefined, sweptVersion: stat.version, modifiedAtMs };
+      return { ...noLease, name, ...swept, state: {}, foreign: undefined };
+    }
+    const leasePath = this.#paths.lease(name, lease.attempt);
+    const [node] = await Promise.all([
+      nodeOrNothing(call, connection, leasePath),
+      options.watch && watchEnd(call, connection, leasePath, options.watch),
+    ]);
+    const particulars = node && decodeLeaseNode(node.data);
+    const whole = { ...base, state, foreign: undefined };
+    if (node !== undefined && particulars !== undefined)
+      return { ...whole, leaseNode: { ...particulars, stat: node.stat }, isSessionAlive: true };
+    // Its session lives, and somebody has written over what it says: nobody can tell whose it is, or until when.
+    if (node !== undefined) return { ...base, state: {}, foreign: node.data.toString() };
+    // It may have been released since: only if the text still tells of it, it has ended without a word.
+    const [isLeft, isRewritten, session] = await Promise.all([
+      // In this order: a lease that is granted after the second look must not be seen at the first.
+      this.#isLeaseLeft(reading, found),
+      this.#isRewritten(reading, stat),
+      nodeOrNothing(call, connection, this.#paths.session(lease.session)),
+    ]);
+    if (isRewritten) return undefined;
+    return isLeft ? foreign : { ...whole, isSessionAlive: session !== undefined };
+  }
+
+  /**
+   * Whether a lease stands that the text does not tell of. A transaction that writes what follows a lease takes its node away:
+   * unless one has come between, somebody else has written over the text, and the holder has not heard of it yet.
+   */
+  async #isLeaseLeft(
+    { call, connection, name }: Reading,
+    { content, children }: Found,
+  ): Promise<boolean> {
+    if (content.stat.childCount === 0) return false;
+    const all = children ?? (await childrenOf(call, connection, this.#paths.name(name)));
+    return all.some((child) => this.#paths.isLease(child));
+  }
+
+  async #isRewritten(
+    { call, connection, name }: Reading,
+    { modifiedZxid }: NodeStat,
+  ): Promise<boolean> {
+    const again = await nodeOrNothing(call, connection, this.#paths.name(name));
+    return again?.stat.modifiedZxid !== modifiedZxid;
+  }
+}
+
+interface Reading {
+  readonly call: Pick<Call, 'ask'>;
+  readonly connection: ZooKeeperConnection;
+  readonly name: string;
+  readonly options: LoadOptions;
+}
+
+interface Found {
+  readonly content: NodeContent;
+  /** Of the name's node, if they were asked for with it. */
+  readonly children: readonly string[] | undefined;
+  readonly candidates: LoadedCandidates;
 }
 
 const noLease = { leaseNode: undefined, isSessionAlive: false, candidates: noCandidates } as const;

@@ -69,6 +69,11 @@ export class ZooKeeperPaths {
     return `${this.name(name)}/${leasePrefix}${attempt}`;
   }
 
+  /** Whether a child of a name's node is that of a lease. */
+  isLease(child: string): boolean {
+    return child.startsWith(leasePrefix);
+  }
+
   candidate(name: string, place: Place): string {
     return `${this.name(name)}/${candidatePrefix}${placeText(place)}`;
   }

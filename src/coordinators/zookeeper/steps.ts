@@ -14,8 +14,7 @@ import type { Ledger } from '../rules/ledger.js';
 import type { LedgerStep } from '../rules/ledger-coordinator.js';
 import { type NameChange, SnapshotLedger } from '../rules/snapshot.js';
 import { allOf, type Call } from './call.js';
-import type { WantedEntries } from './entries.js';
-import { type LoadedName, NameLoader } from './loading.js';
+import { type LoadedName, type LoadOptions, NameLoader } from './loading.js';
 import { nothingWithoutNode } from './nodes.js';
 import type { ZooKeeperPaths } from './paths.js';
 import { type Plan, Planner } from './plans.js';
@@ -50,6 +49,8 @@ export interface StepOutcome<Answer> {
   readonly alteredNames: readonly string[];
   readonly vacatedNames: readonly string[];
 }
+
+export type StepReading = Pick<LoadOptions, 'wanted' | 'isAwaited'>;
 
 interface Round {
   readonly control: ZooKeeperConnection;
@@ -96,18 +97,18 @@ export class Steps {
     return term === undefined ? result : { outcome: 'granted', term };
   }
 
-  /** @param wanted whose entries of a name are looked at; default: nobody's. */
+  /** @param options whose entries of a name are looked at, and whether somebody waits for it; default: nobody. */
   async run<Answer>(
     call: Call,
     step: LedgerStep<Answer>,
-    wanted?: (name: string) => WantedEntries,
+    options: StepReading = {},
   ): Promise<StepOutcome<Answer>> {
     const isBatch = batchOperations.includes(step.operation);
     const settled = new Map<number, unknown>();
     const altered = new Set<string>();
     const vacated = new Set<string>();
     for (;;) {
-      const round = await this.#read(call, step, wanted);
+      const round = await this.#read(call, step, options);
       const { nowMs, control } = round;
       const ledger = ledgerOf(round);
       const answer = step.execute(ledger, nowMs);
@@ -134,7 +135,7 @@ export class Steps {
   async #read(
     call: Call,
     { scope, operation }: LedgerStep<unknown>,
-    wanted: ((name: string) => WantedEntries) | undefined,
+    options: StepReading,
   ): Promise<Round> {
     const { sessions, clock } = this.#options;
     const control = await call.connection(sessions.control);
@@ -144,7 +145,7 @@ export class Steps {
     const load = async () => {
       const names =
         'names' in scope ? scope.names : await this.#namesIn(call, control, scope.group);
-      return this.loader.load(call, control, names, { wanted });
+      return this.loader.load(call, control, names, options);
     };
     const [read, termsAbove] = await Promise.all([load(), terms, barrier]);
     const nowMs = clock.nowMs();
