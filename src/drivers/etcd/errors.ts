@@ -8,17 +8,20 @@ import {
 export class NoAnswer extends Error {
   /** Whether the request may have reached the server: then it may be executed, be it later. */
   readonly mayBeExecuted: boolean;
+  /** Whether nothing came at all before the time was over. */
+  readonly isSilence: boolean;
 
-  constructor(message: string, mayBeExecuted: boolean) {
+  constructor(message: string, mayBeExecuted: boolean, isSilence = false) {
     super(message);
     this.mayBeExecuted = mayBeExecuted;
+    this.isSilence = isSilence;
   }
 }
 
 /** What was waited for is somebody else's request, and the time was over first. Nothing was sent. */
 export class OutOfTime extends NoAnswer {
   constructor(what: string) {
-    super(`${what} had to wait until its time was over`, false);
+    super(`${what} had to wait until its time was over`, false, true);
   }
 }
 

@@ -63,15 +63,19 @@ export function exchange(
     let wasSent = false;
     // Before the first greeting is answered, it may be no etcd at all.
     const isAcquainted = () => wasSent && parts.path !== greetingPath;
-    const fail = (why: string, separator = ' ') => {
+    const fail = (why: string, { separator = ' ', isSilence = false } = {}) => {
       timer.cancel();
-      reject(new NoAnswer(`${host}:${port}${separator}${why}`, wasSent));
+      reject(new NoAnswer(`${host}:${port}${separator}${why}`, wasSent, isSilence));
       request.destroy();
     };
     const timer = runtime.setTimer(timeoutMs, () => {
       const silence = `no answer within ${Math.round(timeoutMs)} ms`;
-      if (isAcquainted()) fail(`gave ${silence}`);
-      else fail(connectFailure(silence, spokenOver(parts.isTls)), ': ');
+      if (isAcquainted()) fail(`gave ${silence}`, { isSilence: true });
+      else
+        fail(connectFailure(silence, spokenOver(parts.isTls)), {
+          separator: ': ',
+          isSilence: true,
+        });
     });
     request.on('socket', (socket) => {
       onSocket(socket);
@@ -83,7 +87,7 @@ export function exchange(
     });
     request.on('error', (error) => {
       if (isAcquainted()) fail(`failed: ${codeOf(error)}`);
-      else fail(connectFailure(error, spokenOver(parts.isTls)), ': ');
+      else fail(connectFailure(error, spokenOver(parts.isTls)), { separator: ': ' });
     });
     request.on('response', (response) => {
       const pieces: Buffer[] = [];

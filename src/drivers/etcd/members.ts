@@ -24,6 +24,7 @@ import {
 import { type Exchange, exchange, greetingPath, type Reply } from './exchange.js';
 import type { EtcdLocation } from './location.js';
 import { Login } from './login.js';
+import { type MemberFault, MemberOrder } from './member-order.js';
 import { versionWarning } from './versions.js';
 
 export interface EtcdEvents {
@@ -61,8 +62,7 @@ export class Members {
   readonly #what: string;
   readonly #location: EtcdLocation;
   readonly #agent: HttpAgent;
-  /** The members, the one to ask first in front. */
-  #order: Endpoint[];
+  readonly #order: MemberOrder;
   /** Members whose connection has answered: what is sent over it then was not sent into the void. */
   readonly #proven = new Set<Endpoint>();
   /** Members that have answered since a connection to them was lost last. */
@@ -77,7 +77,7 @@ export class Members {
     this.#what = what;
     this.#location = location;
     this.runtime = runtime;
-    this.#order = [...location.endpoints];
+    this.#order = new MemberOrder(location.endpoints);
     this.#login = new Login(
       location,
       (endpoint, body, what, deadline) => this.#authenticate(endpoint, body, what, deadline),
@@ -120,7 +120,7 @@ export class Members {
   /** The parts of a request that the caller keeps open by itself, such as a watch. Begins at the member asked first. */
   async stream(path: string, body: string, deadline: Deadline): Promise<Exchange> {
     this.throwIfClosed();
-    const endpoint = this.#order[0] as Endpoint;
+    const [endpoint] = this.#order.all as [Endpoint];
     const token = await this.#login.token(endpoint, 'a watch', deadline);
     return this.#parts(endpoint, 'POST', path, body, token);
   }
@@ -128,7 +128,7 @@ export class Members {
   /** @throws TenureError, or an error of `errors.ts` that the caller has to expect. */
   async call(parts: CallParts): Promise<unknown> {
     this.throwIfClosed();
-    const endpoints = [...this.#order];
+    const endpoints = this.#order.all;
     const failures: NoAnswer[] = [];
     for (const [index, endpoint] of endpoints.entries()) {
       const remainingMs = this.remainingMs(parts.deadline);
@@ -136,12 +136,15 @@ export class Members {
       const left = endpoints.length - index;
       // What may not be repeated elsewhere gets more time, but not all: its caller may want to look what became of it.
       const share = left === 1 ? 1 : parts.isRepeatable ? 1 / left : 1 / 2;
-      const attempt = this.deadline(Math.max(noTimeMs, remainingMs * share));
+      // Nor does one that was silent get what others left that answered that they cannot: they may be able to at the next call.
+      const isLikelySilent = index > 0 && this.#order.isSilent(endpoint);
+      const mostMs = isLikelySilent ? parts.deadline.timeoutMs / endpoints.length : remainingMs;
+      const attempt = this.deadline(Math.max(noTimeMs, Math.min(remainingMs * share, mostMs)));
       try {
         return await this.#ask(endpoint, parts, attempt);
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        this.avoid(endpoint);
+        this.avoid(endpoint, error.isSilence ? 'silent' : 'broken', index === 0);
         failures.push(error);
         if ((error.mayBeExecuted && !parts.isRepeatable) || this.#isClosed) break;
       }
@@ -160,9 +163,9 @@ export class Members {
     this.events.removeAll();
   }
 
-  /** What hung or broke is asked last from now on. */
-  avoid(endpoint: Endpoint): void {
-    this.#order = [...this.#order.filter((one) => one !== endpoint), endpoint];
+  /** What was silent or broke is asked after all that were not, until it answers. */
+  avoid(endpoint: Endpoint, fault: MemberFault, wasFirst = true): void {
+    this.#order.failed(endpoint, fault, wasFirst);
   }
 
   async #ask(endpoint: Endpoint, parts: CallParts, deadline: Deadline): Promise<unknown> {
@@ -189,7 +192,8 @@ export class Members {
     try {
       reply = await this.#send(request, deadline);
     } catch (error) {
-      if (error instanceof NoAnswer && !this.#isClosed) throw new NoAnswer(error.message, false);
+      if (error instanceof NoAnswer && !this.#isClosed)
+        throw new NoAnswer(error.message, false, error.isSilence);
       throw error;
     }
     const answer = parseJson(reply.text) as { etcdserver?: unknown } | undefined | null;
@@ -248,7 +252,9 @@ export class Members {
       const sending = exchange(this.runtime, request, timeoutMs, (socket) =>
         this.noteSocket(endpoint, socket),
       );
-      return await Promise.race([sending, closing]);
+      const reply = await Promise.race([sending, closing]);
+      this.#order.answered(endpoint);
+      return reply;
     } catch (error) {
       if (error instanceof NoAnswer) this.#noteLoss(endpoint);
       throw error;
@@ -273,6 +279,7 @@ export class Members {
   }
 
   noteAnswer(endpoint: Endpoint): void {
+    this.#order.answered(endpoint);
     this.#answering.add(endpoint);
   }
 

@@ -10,6 +10,7 @@ import {
   safeInteger,
   watchFields,
 } from './kv.js';
+import type { MemberFault } from './member-order.js';
 import type { Members } from './members.js';
 
 export interface EtcdEvent {
@@ -75,7 +76,7 @@ export class EtcdWatch {
     this.#endpoint = parts.endpoint;
     const request = open(parts);
     this.#request = request;
-    const timer = client.runtime.setTimer(openingMs, () => this.#end(), {
+    const timer = client.runtime.setTimer(openingMs, () => this.#end(undefined, 'silent'), {
       keepsProcessAlive: false,
     });
     request.on('socket', (socket) => {
@@ -137,11 +138,12 @@ export class EtcdWatch {
     if (events.length > 0) this.#options.onEvents(events.map(eventOf));
   }
 
-  #end(compactedAt?: number): void {
+  #end(compactedAt?: number, fault: MemberFault = 'broken'): void {
     if (this.#hasEnded) return;
     this.stop();
     const { client, onEnd } = this.#options;
-    if (compactedAt === undefined && this.#endpoint !== undefined) client.avoid(this.#endpoint);
+    if (compactedAt === undefined && this.#endpoint !== undefined)
+      client.avoid(this.#endpoint, fault);
     onEnd(compactedAt);
   }
 }
