@@ -90,6 +90,12 @@ export class ScheduleFixture {
     return replica;
   }
 
+  /** Lets time pass until this one of the first day, such as `00:01:30`. */
+  async until(time: string): Promise<void> {
+    const toMs = Date.parse(`2026-01-01T${time}Z`);
+    await this.runtime.advance(toMs - this.runtime.now().wallMs);
+  }
+
   async history(): Promise<RunRecord[]> {
     return (await this.jobs.history('minutely', { limit: 1_000 })).reverse();
   }
@@ -145,4 +151,13 @@ export function untilStopped({ signal, stopping }: RunContext): Promise<never> {
     for (const one of [signal, stopping])
       one.addEventListener('abort', () => reject(one.reason), { once: true });
   });
+}
+
+/** Work that heeds nothing until it is let go. */
+export function stuck(): { readonly work: () => Promise<void>; readonly letGo: () => void } {
+  let letGo = () => {};
+  const gone = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return { work: () => gone, letGo };
 }
