@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { ZooKeeperPaths } from '../../src/coordinators/zookeeper/paths.js';
 import { type Coordinator, Holder } from '../../src/index.js';
 import { realRuntime } from '../../src/time/index.js';
@@ -8,7 +9,7 @@ import {
 } from '../../src/zookeeper.js';
 import { call } from '../support/call.js';
 import { FaultProxy } from '../support/proxy.js';
-import type { ZooKeeperServer } from '../support/servers/index.js';
+import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
 
 export { call } from '../support/call.js';
 
@@ -110,6 +111,38 @@ export function ticketIn(bytes: Buffer): Ticket | undefined {
     password: Buffer.from(bytes.subarray(24, 40)),
   };
 }
+
+/** A server for the tests of a file, a namespace for their names, and processes that end with the test that starts them. */
+export function useZooKeeper(name: string, options: { readonly clock?: boolean } = {}) {
+  const open: { stop(): Promise<void> }[] = [];
+  const own = newNamespace();
+  let server: ZooKeeperServer | undefined;
+  let names = 0;
+  beforeAll(async () => {
+    server = await startZooKeeper({ ...options, smallestSessionMs: limits.smallestTtlMs });
+  });
+  afterAll(() => server?.stop());
+  afterEach(async () => {
+    for (const one of open.splice(0)) await one.stop();
+  });
+  const started = () => server as ZooKeeperServer;
+  return {
+    ...own,
+    open,
+    get server() {
+      return started();
+    },
+    newName: () => `${name}-${names++}`,
+    start: async (id: string, more: object = {}): Promise<Process> => {
+      const one = await Process.start(started(), id, { namespace: own.namespace, ...more });
+      open.push(one);
+      return one;
+    },
+  };
+}
+
+export const pause = (durationMs: number) =>
+  new Promise((resolve) => setTimeout(resolve, durationMs));
 
 /** A namespace of the test's own. */
 export function newNamespace(): { namespace: string; paths: ZooKeeperPaths } {

@@ -1,42 +1,25 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RecordCorruptError } from '../../src/index.js';
-import { startZooKeeper, type ZooKeeperServer } from '../support/servers/index.js';
 import { until } from '../support/until.js';
-import { call, limits, newNamespace, Process } from './zookeeper-fixture.js';
+import { call, type Process, useZooKeeper } from './zookeeper-fixture.js';
 import { asOperator } from './zookeeper-target.js';
 
 const ttlMs = 1_000;
 const longTtlMs = 20_000;
 
-let server: ZooKeeperServer;
-const open: { stop(): Promise<void> }[] = [];
-
-beforeAll(async () => {
-  server = await startZooKeeper({ smallestSessionMs: limits.smallestTtlMs });
-});
-afterAll(() => server?.stop());
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.stop();
-});
-
-const { namespace, paths } = newNamespace();
-let names = 0;
-const newName = () => `jobs/overwritten-${names++}`;
-
-async function start(id: string): Promise<Process> {
-  const one = await Process.start(server, id, { namespace });
-  open.push(one);
-  return one;
-}
+const onServer = useZooKeeper('jobs/overwritten');
+const { paths, newName, start } = onServer;
 
 const textOf = (job: string) =>
-  asOperator(server, async (connection) => {
+  asOperator(onServer.server, async (connection) => {
     const { data } = await connection.getData(paths.name(job));
     return data.toString();
   });
 
 const overwrite = (job: string, text: string) =>
-  asOperator(server, (connection) => connection.setData(paths.name(job), Buffer.from(text)));
+  asOperator(onServer.server, (connection) =>
+    connection.setData(paths.name(job), Buffer.from(text)),
+  );
 
 const waits = ({ holder }: Process, name: string) =>
   ({ name, holder, standing: 'waiting', preference: 0, ttlMs: longTtlMs }) as const;
