@@ -1,46 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../src/errors/index.js';
-import { type EtcdCoordinator, etcdCoordinator } from '../../src/etcd.js';
 import { realRuntime } from '../../src/time/index.js';
-import { Gate, Gateway } from '../drivers/etcd/gateway.js';
-import { type EtcdCluster, startEtcd } from '../support/servers/index.js';
+import { Gate, type Gateway } from '../drivers/etcd/gateway.js';
 import { until } from '../support/until.js';
+import { isDeletion, useEtcd } from './etcd-late-stage.js';
 import { Actor, call, pause } from './etcd-stage.js';
 
 vi.setConfig({ testTimeout: 40_000 });
 
-let cluster: EtcdCluster;
-const clients: EtcdCoordinator[] = [];
-const gateways: Gateway[] = [];
-
-beforeAll(async () => {
-  cluster = await startEtcd();
-});
-afterAll(async () => {
-  for (const client of clients) await client.close();
-  for (const gateway of gateways) gateway.stop();
-  await cluster.stop();
-});
-
-/** Two who meet in a namespace of their own, the first behind a gateway. */
-async function stage() {
-  const gateway = await Gateway.start(cluster.members[0]?.port ?? 0);
-  gateways.push(gateway);
-  const namespace = `late-${gateways.length}`;
-  const actor = (id: string, url: string) => {
-    const client = etcdCoordinator(url, { namespace });
-    clients.push(client);
-    return new Actor(client, id);
-  };
-  const direct = cluster.url.replace('etcd://', '');
-  const [ann, bob] = [actor('ann', gateway.url), actor('bob', cluster.url)];
-  return { gateway, namespace, ann, bob, twoWays: () => actor('ann', `${gateway.url},${direct}`) };
-}
-
-const keepAlive = '/v3/lease/keepalive';
-const isDeletion = (body: string) => /request_delete_range/.test(body) && !/request_put/.test(body);
-
-const isEnd = (body: string) => /request_delete_range/.test(body);
+const onEtcd = useEtcd();
+const { stage } = onEtcd;
 
 /** What a request or its answer may do that is late, while something else happens. */
 describe.concurrent('etcd: what comes late', () => {
@@ -82,124 +51,6 @@ describe.concurrent('etcd: what comes late', () => {
     await change;
     expect((await bob.acquire('observed')).outcome).toBe('held');
     expect((await ann.held('observed')).term).toBe(term);
-  });
-
-  it('a name that is given back before the first look of who has just entered calls it all the same', async () => {
-    const stand = await stage();
-    const { ann, bob } = stand;
-    const term = await bob.take('left-early', { ttlMs: 20_000 });
-    const { reached, go, called } = await enteredBeforeLook(stand, 'left-early');
-    await reached.opened;
-    await bob.release('left-early', term);
-    go.open();
-    await called;
-    expect((await ann.acquire('left-early')).outcome).toBe('granted');
-  });
-
-  it('so does one that was free at its entry, if it was kept out meanwhile', async () => {
-    const stand = await stage();
-    const { ann, bob } = stand;
-    const { reached, go, called } = await enteredBeforeLook(stand, 'free-early');
-    await reached.opened;
-    const term = await bob.take('free-early', { ttlMs: 20_000 });
-    expect((await ann.acquire('free-early')).outcome).toBe('held');
-    await bob.release('free-early', term);
-    go.open();
-    await called;
-    expect((await ann.acquire('free-early')).outcome).toBe('granted');
-  });
-
-  it('who was one of the first at its entry, but not at its look, is called as one when it is one again', async () => {
-    const stand = await stage();
-    const { ann, bob } = stand;
-    const term = await bob.take('moved', { ttlMs: 20_000 });
-    for (const id of ['gone', 'lost']) await new Actor(bob.client, id).enroll('moved', 20_000);
-    const { reached, go, called } = await enteredBeforeLook(stand, 'moved');
-    await reached.opened;
-    const preferred = new Actor(bob.client, 'preferred');
-    await preferred.enroll('moved', 20_000, 9);
-    go.open();
-    await pause(300);
-    await bob.client.withdraw([{ name: 'moved', holder: preferred.holder }], call);
-    await ann.enroll('moved', 20_000);
-    await pause(300);
-    await bob.release('moved', term);
-    await called;
-  });
-
-  it('the end of a lock-delay that never was wakes the first who wait, and nobody else', async () => {
-    const { gateway, ann, bob } = await stage();
-    const term = await bob.take('delayed', { ttlMs: 20_000, graceMs: 5_000 });
-    const first = new Actor(bob.client, 'first');
-    const called = new Gate();
-    bob.client.onCalled(first.holder, called.open);
-    let callCount = 0;
-    ann.client.onCalled(ann.holder, () => {
-      callCount += 1;
-    });
-    await first.enroll('delayed');
-    for (const id of ['second', 'third', 'fourth'])
-      await new Actor(bob.client, id).enroll('delayed');
-    await ann.enroll('delayed');
-    await pause(300);
-    let requestCount = 0;
-    gateway.beforeRequest = ({ path }) => {
-      if (path === '/v3/kv/txn') requestCount += 1;
-      return undefined;
-    };
-    await bob.release('delayed', term);
-    await called.opened;
-    await pause(500);
-    expect([requestCount, callCount]).toEqual([0, 0]);
-  });
-
-  it('a renewal extends the store lease anew: one that was sent before it may be executed already', async () => {
-    const { gateway, ann, bob } = await stage();
-    const ttlMs = 3_000;
-    const term = await ann.take('renewed', { ttlMs });
-    const [answered, go] = [new Gate(), new Gate()];
-    gateway.beforeAnswer = ({ path }) => {
-      if (path !== keepAlive) return undefined;
-      gateway.beforeAnswer = () => undefined;
-      answered.open();
-      return go.opened;
-    };
-    const other = ann.acquire('other', { ttlMs }, { timeoutMs: 10_000 });
-    await answered.opened;
-    await pause(1_900);
-    const sentMs = performance.now();
-    expect(await ann.renew('renewed', term, ttlMs, { timeoutMs: 900 })).toBe('renewed');
-    go.open();
-    await other;
-    await ann.client.close();
-    await until('the end', async () => (await bob.acquire('renewed')).outcome === 'granted');
-    expect(performance.now() - sentMs).toBeGreaterThan(ttlMs);
-  });
-
-  it('a call keeps its time, though another one with more of it extends the same store lease', async () => {
-    const { gateway, ann, bob } = await stage();
-    await ann.take('any', { ttlMs: 3_000 });
-    const go = new Gate();
-    gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
-    const long = ann.acquire('long', { ttlMs: 3_000 }, { timeoutMs: 10_000 });
-    const sentMs = performance.now();
-    await expect(ann.acquire('short', { ttlMs: 3_000 }, { timeoutMs: 300 })).rejects.toThrow();
-    expect(performance.now() - sentMs).toBeLessThan(5_000);
-    go.open();
-    expect((await long).outcome).toBe('granted');
-    expect((await bob.acquire('short')).outcome).toBe('granted');
-  });
-
-  it('a call goes on with its own time when one with less of it gave up the store lease of both', async () => {
-    const { gateway, ann } = await stage();
-    const term = await ann.take('patient', { ttlMs: 4_000 });
-    const go = new Gate();
-    gateway.beforeAnswer = ({ path }) => (path === keepAlive ? go.opened : undefined);
-    const short = ann.acquire('hurried', { ttlMs: 4_000 }, { timeoutMs: 300 });
-    const long = ann.renew('patient', term, 4_000, { timeoutMs: 3_000 });
-    await expect(short).rejects.toThrow();
-    go.open();
-    expect(await long).toBe('renewed');
   });
 
   it('an acquisition that was undone is not executed any more, however late it arrives', async () => {
@@ -301,7 +152,7 @@ describe.concurrent('etcd: what comes late', () => {
     for (const one of [ann, other]) await one.enroll('emptied', 20_000);
     const control = `:tenure/1/${namespace}/`;
     for (const part of ['candidate', 'waiting'])
-      await cluster.etcdctl('del', '--prefix', `${control}${part}/emptied/`);
+      await onEtcd.cluster.etcdctl('del', '--prefix', `${control}${part}/emptied/`);
     await ann.client.withdraw([{ name: 'emptied', holder: ann.holder }], call);
     await other.enroll('emptied', 20_000);
     const looked = new Gate();
@@ -316,49 +167,6 @@ describe.concurrent('etcd: what comes late', () => {
     ann.client.onCalled(other.holder, () => {});
     await looked.opened;
     expect(askedFor, 'whom the others wait behind').toBe(1);
-  });
-
-  it('a lease whose time is over is not revived while its end cannot be written', async () => {
-    const { gateway, ann, bob } = await stage();
-    const [term, kept] = [await ann.take('over'), await ann.take('alive')];
-    const go = new Gate();
-    // The end, and nothing else, fails each time.
-    gateway.beforeRequest = ({ body }) => (isDeletion(body) ? go.opened : undefined);
-    for (let round = 0; round < 7; round++) {
-      await pause(500);
-      expect(await ann.renew('alive', kept)).toBe('renewed');
-    }
-    expect((await bob.held('over')).term).toBe(term);
-    for (let round = 0; round < 8; round++) {
-      const renewal = ann.renew('over', term, 2_000, { timeoutMs: 100 });
-      expect(await renewal.catch(() => 'no answer')).not.toBe('renewed');
-      await pause(50);
-      expect(await ann.renew('alive', kept)).toBe('renewed');
-    }
-    gateway.beforeRequest = () => undefined;
-    go.open();
-    await until('the end', async () => (await bob.acquire('over')).outcome === 'granted');
-  });
-
-  it('a renewal that is answered after its lease was ended is no success', async () => {
-    const { gateway, ann } = await stage();
-    const term = await ann.take('ended');
-    await pause(1_500);
-    const [confirmed, go] = [new Gate(), new Gate()];
-    gateway.beforeAnswer = ({ body }) => {
-      if (!/request_put/.test(body) || isEnd(body)) return undefined;
-      confirmed.open();
-      return go.opened;
-    };
-    const renewal = ann.renew('ended', term, 2_000, { timeoutMs: 5_000 });
-    await confirmed.opened;
-    await until('the end', async () => {
-      const [record] = await ann.client.read(['ended'], call);
-      return record === undefined;
-    });
-    gateway.beforeAnswer = () => undefined;
-    go.open();
-    expect(await renewal).toBe('vanished');
   });
 
   it('a name whose end is still on its way is granted anew, and nothing of the old lease stays', async () => {
@@ -439,31 +247,6 @@ describe.concurrent('etcd: what comes late', () => {
       expect(await ann.renew(name, term)).toBe('renewed');
     },
   );
-
-  it('a batch of renewals of which some were made is no clean failure', async () => {
-    const { gateway, ann, namespace } = await stage();
-    const names = [
-      { name: 'short', ttlMs: 3_000 },
-      { name: 'long', ttlMs: 5_000 },
-    ];
-    const requests = [];
-    for (const { name, ttlMs } of names)
-      requests.push({ name, ttlMs, holder: ann.holder, term: await ann.take(name, { ttlMs }) });
-    const leaseOfLong = await cluster.etcdctl(
-      'get',
-      '--prefix',
-      `${namespace}:long/`,
-      '-w',
-      'json',
-    );
-    const id = /"lease":(\d+)/.exec(leaseOfLong)?.[1] ?? '';
-    const denied = { code: 7, message: 'permission denied' };
-    gateway.refuses = ({ path, body }) =>
-      path === keepAlive && body.includes(id) ? denied : undefined;
-    const error = await ann.client.renew(requests, call).catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(OutcomeUnknownError);
-    expect(error.message).toMatch(/in part/);
-  });
 });
 
 /** Holds what grants or lets in until it may arrive; what its answer says is of no interest any more. */
@@ -494,26 +277,4 @@ async function lateAcquisition(gateway: Gateway, { client, holder }: Actor, name
   await expect(client.acquire([request], { timeoutMs: 500 })).rejects.toThrow(OutcomeUnknownError);
   await hold;
   return { attempt, arrive };
-}
-
-/** Ann has entered; the look that follows is on its way until `go`. */
-async function enteredBeforeLook(
-  { gateway, ann }: Awaited<ReturnType<typeof stage>>,
-  name: string,
-) {
-  const [reached, go, call] = [new Gate(), new Gate(), new Gate()];
-  let isEntered = false;
-  gateway.beforeRequest = ({ path }) => {
-    if (!isEntered || path !== '/v3/kv/txn') return undefined;
-    gateway.beforeRequest = () => undefined;
-    reached.open();
-    return go.opened;
-  };
-  gateway.afterRequest = ({ body }) => {
-    if (/request_put/.test(body)) isEntered = true;
-  };
-  ann.client.onCalled(ann.holder, () => call.open());
-  await ann.enroll(name, 20_000);
-  const tooLate = go.opened.then(() => pause(5_000)).then(() => expect.fail('nobody was called'));
-  return { reached, go, called: Promise.race([call.opened, tooLate]) };
 }
