@@ -1,4 +1,4 @@
-import { Emitter, type EventSource } from '../events/index.js';
+import { Emitter } from '../events/index.js';
 import { type ElectionEvents, electionEventNames } from './events.js';
 
 /**
@@ -10,7 +10,7 @@ export class Announcer {
   readonly #queue: (() => void)[] = [];
   #isTelling = false;
 
-  get events(): EventSource<ElectionEvents> {
+  get events(): Emitter<ElectionEvents> {
     return this.#emitter;
   }
 

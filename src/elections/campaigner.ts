@@ -1,5 +1,5 @@
 import { ClosedError } from '../errors/index.js';
-import { type CampaignTrace, traced, traces } from '../events/index.js';
+import { type CampaignTrace, traced, traces, Unreached } from '../events/index.js';
 import type { Lease, Leases } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
@@ -23,9 +23,16 @@ interface Wanted {
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
 export class Campaigner {
   readonly #context: CampaignerOptions;
+  readonly #unreached: Unreached;
 
   constructor(context: CampaignerOptions) {
+    const { leases, options, announcer } = context;
     this.#context = context;
+    this.#unreached = new Unreached(leases, {
+      who: `the election "${options.name}"`,
+      listen: "election.events.on('campaignFailed', ...)",
+      isHeard: () => announcer.events.listenerCount('campaignFailed') > 0,
+    });
   }
 
   /** One wait, with its errors; each failed try that is repeated is told. Rejects with `signal`'s reason. */
@@ -49,7 +56,7 @@ export class Campaigner {
     signal: AbortSignal,
     { isFirst, above }: { readonly isFirst: boolean; readonly above: number | undefined },
   ): Promise<Lease | undefined> {
-    const { leases, options, announcer } = this.#context;
+    const { leases, options } = this.#context;
     const { firstPauseMs: firstMs, longestPauseMs: limitMs } = options;
     const backoff = new Backoff(leases.runtime, { firstMs, limitMs });
     let wasAdmitted = !isFirst;
@@ -63,7 +70,7 @@ export class Campaigner {
         if (signal.aborted) break;
         if (!wasAdmitted || error instanceof ClosedError) throw error;
         const retryInMs = backoff.nextMs();
-        announcer.tell('campaignFailed', { error, retryInMs });
+        this.#failed(error, retryInMs);
         await sleep(leases.runtime, retryInMs, signal);
       }
     }
@@ -74,7 +81,7 @@ export class Campaigner {
     signal: AbortSignal,
     { waitMs, above, onAdmitted }: Wanted,
   ): Promise<Lease | undefined> {
-    const { leases, options, announcer, presence } = this.#context;
+    const { leases, options, presence } = this.#context;
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
@@ -82,10 +89,14 @@ export class Campaigner {
       waitMs,
       signal,
       onQueued: () => presence.enterIfOpen(),
-      onRetry: (error, retryInMs) => announcer.tell('campaignFailed', { error, retryInMs }),
+      onRetry: (error, retryInMs) => this.#failed(error, retryInMs),
     });
     if (signal.aborted) await lease?.release();
     signal.throwIfAborted();
     return lease;
+  }
+  #failed(error: unknown, retryInMs: number): void {
+    this.#context.announcer.tell('campaignFailed', { error, retryInMs });
+    this.#unreached.failed(error, retryInMs);
   }
 }

@@ -2,7 +2,7 @@ import type { Act, LeaseRecord } from '../coordinators/index.js';
 import { requireAct } from '../coordinators/requests.js';
 import { type Known, requireKnown, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
-import type { EventSource } from '../events/index.js';
+import type { EventSource, Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease, Leases } from '../leases/index.js';
 import { validateHandoff } from '../leases/options.js';
 import { requireWaitOptions } from '../leases/waits.js';
@@ -77,6 +77,14 @@ export class Election {
 
   get events(): EventSource<ElectionEvents> {
     return this.#announcer.events;
+  }
+
+  /** @internal As `events.on`, for who is no reason to be silent towards a user. */
+  overhear<Name extends keyof ElectionEvents>(
+    name: Name,
+    listener: (event: ElectionEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#announcer.events.overhear(name, listener);
   }
 
   /** The lease by which this process leads, by the clock; `undefined` if it does not. */

@@ -12,6 +12,7 @@ export type Unsubscribe = () => void;
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
+  readonly #overheard = new Map<keyof Events, number>();
   readonly #known: Known<Events> | 'any';
 
   /** @param known all names, so that `on` refuses every other one; `any` where they are not known before. */
@@ -39,18 +40,36 @@ export class Emitter<Events extends object> {
     };
   }
 
+  /** As {@link on}, for a listener of our own: it is not counted. */
+  overhear<Name extends keyof Events>(
+    name: Name,
+    listener: (event: Events[Name]) => void,
+  ): Unsubscribe {
+    const count = (by: number) => this.#overheard.set(name, (this.#overheard.get(name) ?? 0) + by);
+    const end = this.on(name, listener);
+    count(1);
+    let hasEnded = false;
+    return () => {
+      if (!hasEnded) count(-1);
+      hasEnded = true;
+      end();
+    };
+  }
+
   emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     const set = this.#listeners.get(name);
     if (set === undefined) return;
     for (const listener of [...set]) tell(name, listener as (event: Events[Name]) => void, event);
   }
 
+  /** How many listen who are not our own. */
   listenerCount(name: keyof Events): number {
-    return this.#listeners.get(name)?.size ?? 0;
+    return (this.#listeners.get(name)?.size ?? 0) - (this.#overheard.get(name) ?? 0);
   }
 
   removeAll(): void {
     this.#listeners.clear();
+    this.#overheard.clear();
   }
 }
 

@@ -11,3 +11,4 @@ export {
   traced,
   traces,
 } from './traces.js';
+export { Unreached } from './unreached.js';

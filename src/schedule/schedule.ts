@@ -9,7 +9,7 @@ import {
 import { electionKeys } from '../elections/options.js';
 import { type Known, requireDuration, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
-import { Emitter, type EventSource } from '../events/index.js';
+import { Emitter, type EventSource, Unreached } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
@@ -181,9 +181,11 @@ export class Schedule implements AsyncDisposable {
       });
       await leader.lead();
     };
-    election.events.on('campaignFailed', ({ error, retryInMs }) =>
-      this.#events.emit('storeFailed', { error, retryInMs }),
-    );
+    const unreached = this.#unreachedOf(name);
+    election.events.on('campaignFailed', ({ error, retryInMs }) => {
+      this.#events.emit('storeFailed', { error, retryInMs });
+      unreached.failed(error, retryInMs);
+    });
     const backoff = new Backoff(this.#leases.runtime, startPauses);
     while (!this.#ending.signal.aborted) {
       const error = await election.lead(work, { signal: this.#ending.signal }).then(
@@ -199,6 +201,14 @@ export class Schedule implements AsyncDisposable {
       this.#tell('startFailed', { election: name, error, retryInMs });
       await sleep(this.#leases.runtime, retryInMs, this.#ending.signal);
     }
+  }
+
+  #unreachedOf(election: string): Unreached {
+    return new Unreached(this.#leases, {
+      who: `the schedule "${election}"`,
+      listen: "schedule.events.on('storeFailed', ...)",
+      isHeard: () => this.#events.listenerCount('storeFailed') > 0,
+    });
   }
 
   /** What is not to go unheard: jobs that do not run, and nobody knows. */

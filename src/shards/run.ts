@@ -1,5 +1,5 @@
 import { ClosedError, isTransient } from '../errors/index.js';
-import type { Emitter, Unsubscribe } from '../events/index.js';
+import { type Emitter, Unreached, type Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease } from '../leases/index.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { ShardWorkerEvents } from './events.js';
@@ -17,6 +17,7 @@ export class Run {
   readonly #membership: Membership;
   readonly #planner: Planner;
   readonly #pacer: Pacer;
+  readonly #unreached: Unreached;
   readonly #aborter = new AbortController();
   readonly #subscriptions: Unsubscribe[] = [];
   #starting: Promise<void> | undefined;
@@ -24,6 +25,11 @@ export class Run {
 
   constructor(options: ResolvedShardWorkerOptions, emitter: Emitter<ShardWorkerEvents>) {
     const { leases, group, shardCount, sweepEveryMs } = options;
+    this.#unreached = new Unreached(leases, {
+      who: `the worker of the group "${group}"`,
+      listen: "worker.events.on('error', ...)",
+      isHeard: () => emitter.listenerCount('error') > 0,
+    });
     this.#options = options;
     this.#emitter = emitter;
     this.#membership = new Membership(leases, group, shardCount);
@@ -114,6 +120,7 @@ export class Run {
         signal.throwIfAborted();
         if (!isTransient(error)) throw error;
         this.#emitter.emit('error', { error, during: 'register' });
+        this.#unreached.failed(error, limitMs);
       }
       await sleep(runtime, backoff.nextMs(), signal);
       signal.throwIfAborted();

@@ -42,6 +42,11 @@ export class ShardWorker implements AsyncDisposable {
     return this.#emitter;
   }
 
+  /** @internal How many listen to an event. */
+  listenerCount(name: keyof ShardWorkerEvents): number {
+    return this.#emitter.listenerCount(name);
+  }
+
   /** The name that its fleet shares. */
   get group(): string {
     return this.#options.group;

@@ -1,8 +1,7 @@
 import { errorKindOf } from '../../errors/error-kind.js';
-import type { EventSource } from '../../events/index.js';
 import type { EndReason, Lease, Leases } from '../../leases/index.js';
 import { elapsedMs, type Instant, realRuntime, wallStepMs } from '../../time/index.js';
-import type { ElectionEvents } from '../events.js';
+import type { Election } from '../election.js';
 import type { LossEvidence, NoteKind } from './evidence.js';
 import { RefusalCounter } from './refusal-counter.js';
 import { agoMs, RenewalLog } from './renewal-log.js';
@@ -76,22 +75,16 @@ export class EvidenceRecorder {
   }
 
   /** Notes what an election tells that says something about why its terms end. */
-  follow({
-    name,
-    events,
-  }: {
-    readonly name: string;
-    readonly events: EventSource<ElectionEvents>;
-  }): void {
-    const note = (noted: Noted) => this.#note(name, noted);
+  follow(election: Pick<Election, 'name' | 'overhear'>): void {
+    const note = (noted: Noted) => this.#note(election.name, noted);
     this.#ends.push(
-      events.on('duplicate', () => note({ what: 'duplicate-id' })),
-      events.on('workFailed', ({ term, error }) =>
+      election.overhear('duplicate', () => note({ what: 'duplicate-id' })),
+      election.overhear('workFailed', ({ term, error }) =>
         note({ what: 'work-failed', term, detail: nameOf(error) }),
       ),
-      events.on('workReturned', ({ term }) => note({ what: 'work-returned', term })),
-      events.on('workOverdue', ({ term }) => note({ what: 'work-overdue', term })),
-      events.on('campaignFailed', ({ error }) =>
+      election.overhear('workReturned', ({ term }) => note({ what: 'work-returned', term })),
+      election.overhear('workOverdue', ({ term }) => note({ what: 'work-overdue', term })),
+      election.overhear('campaignFailed', ({ error }) =>
         note({ what: 'store-failed', detail: errorKindOf(error) }),
       ),
     );

@@ -1,6 +1,6 @@
 import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, Unreached, type Unsubscribe } from '../../events/index.js';
 import type { EndReason, Leases } from '../../leases/index.js';
 import {
   type FailedStep,
@@ -170,6 +170,13 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   #passOn(): void {
     const { events } = this.#shards;
     const emitter = this.#emitter;
+    const unreached = new Unreached(this.leases, {
+      who: `the worker of the group "${this.group}"`,
+      listen: "worker.events.on('shardsFailed', ...)",
+      // One of those who listen there is this worker.
+      isHeard: () =>
+        emitter.listenerCount('shardsFailed') > 0 || this.#shards.listenerCount('error') > 1,
+    });
     this.#unsubscribe = [
       events.on('claimed', (event) => emitter.emit('shardsClaimed', event)),
       events.on('takenOver', ({ shard, term, gapMs }) =>
@@ -181,7 +188,11 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       ),
       events.on('termHealed', (event) => emitter.emit('termHealed', event)),
       events.on('lost', (event) => emitter.emit('shardLost', event)),
-      events.on('error', (event) => emitter.emit('shardsFailed', event)),
+      events.on('error', (event) => {
+        emitter.emit('shardsFailed', event);
+        if (event.during === 'register')
+          unreached.failed(event.error, this.leases.timing.renewEveryMs);
+      }),
     ];
   }
 }

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
+import { FaultLink } from '../../src/drivers/memory/index.js';
+import { Elections } from '../../src/elections/index.js';
+import { Unreached } from '../../src/events/index.js';
+import { Leases } from '../../src/leases/index.js';
+import { logEvents } from '../../src/log.js';
+import { Schedule } from '../../src/schedule/index.js';
+import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
+import { ShardWorker } from '../../src/shards/index.js';
+import { StreamWorker, Topic } from '../../src/streams/index.js';
+import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
+import { VirtualRuntime } from '../../src/time/virtual.js';
+import { scraped } from '../metrics/scrape.js';
+import { RecordingWork } from '../shards/recording-work.js';
+
+let warn: MockInstance;
+let runtime: VirtualRuntime;
+let link: FaultLink;
+let leases: Leases;
+const ended: (() => unknown)[] = [];
+
+beforeEach(() => {
+  warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  runtime = new VirtualRuntime();
+  link = new FaultLink();
+  link.cut();
+  leases = new Leases(memoryCoordinator(new MemoryStore({ runtime }), { runtime, link }), {
+    id: 'a',
+    runtime,
+  });
+  ended.push(() => leases.close());
+});
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await runtime.advanceUntil(Promise.resolve(end()));
+  warn.mockRestore();
+});
+
+/** What was warned of, as text and code. */
+const warnings = () => warn.mock.calls.map(([text, { code }]) => `${code}: ${text}`);
+
+interface Waiting {
+  /** What it is called with in its warning. */
+  readonly who: string;
+  /** Begins to ask the store, and can be listened to. */
+  readonly begin: () => { listen(): unknown; readonly observed: never };
+}
+
+function electionOf() {
+  const elections = new Elections(leases);
+  const election = elections.election('payments');
+  const stop = new AbortController();
+  const leading = election.lead(() => {}, { signal: stop.signal });
+  ended.push(() => leading);
+  ended.push(() => stop.abort());
+  return { listen: () => election.events.on('campaignFailed', () => {}), observed: elections };
+}
+
+function scheduleOf() {
+  const state = new MemoryJobs(new MemoryStore({ runtime }));
+  const schedule = new Schedule(memoryJobs(state, { runtime, link }), { id: 'a', runtime });
+  schedule.job('books', { cron: '* * * * *' }, () => {});
+  ended.push(() => schedule.close());
+  schedule.start();
+  return { listen: () => schedule.events.on('storeFailed', () => {}), observed: schedule };
+}
+
+function shardWorkerOf() {
+  const worker = new ShardWorker({ leases, group: 'orders', work: new RecordingWork() });
+  worker.start().catch(() => {});
+  ended.push(() => worker.stop());
+  return { listen: () => worker.events.on('error', () => {}), observed: worker };
+}
+
+function streamWorkerOf() {
+  const topic = new Topic(memoryStreams(new MemoryStreams({ runtime }), { runtime, link }), {
+    runtime,
+  });
+  const worker = new StreamWorker({ topic, leases, group: 'orders', handler: () => {} });
+  worker.start().catch(() => {});
+  ended.push(() => worker.stop());
+  return { listen: () => worker.events.on('shardsFailed', () => {}), observed: worker };
+}
+
+const waiting = [
+  { who: 'the election "payments"', begin: electionOf },
+  { who: 'the schedule "schedule"', begin: scheduleOf },
+  { who: 'the worker of the group "orders"', begin: shardWorkerOf },
+  { who: 'the worker of the group "orders"', begin: streamWorkerOf },
+] as unknown as readonly Waiting[];
+
+describe.each(waiting)('$who, whose store is not there', ({ who, begin }) => {
+  it('says so once after ten seconds, if nobody listens', async () => {
+    begin();
+    await runtime.advance(9_000);
+    expect(warnings()).toEqual([]);
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([
+      expect.stringMatching(
+        /^TENURE_STORE_UNREACHED: .* has not reached its store for 1\d s, and goes on trying: .*Nobody listens to that: use .*\.on\('/,
+      ),
+    ]);
+    expect(warnings()[0]).toContain(who);
+  });
+
+  it.each(['a listener', 'a logger', 'metrics'] as const)('is silent with %s', async (by) => {
+    const { listen, observed } = begin();
+    const quiet = { info() {}, warn() {}, error() {} };
+    if (by === 'a listener') listen();
+    if (by === 'a logger') ended.push(logEvents(quiet, observed));
+    if (by === 'metrics') {
+      const { metrics } = scraped({ runtime });
+      ended.push(() => metrics.close());
+      metrics.observe(observed);
+    }
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('is silent if the store is there before', async () => {
+    begin();
+    await runtime.advance(5_000);
+    link.heal();
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe('several who ask one store in vain', () => {
+  it('tell once', async () => {
+    const elections = new Elections(leases);
+    const stop = new AbortController();
+    const leading = ['a', 'b', 'c'].map((name) =>
+      elections.election(name).lead(() => {}, { signal: stop.signal }),
+    );
+    ended.push(() => Promise.all(leading));
+    ended.push(() => stop.abort());
+    await runtime.advance(60_000);
+    expect(warnings()).toHaveLength(1);
+  });
+});
+
+describe('failures far from each other', () => {
+  it('are no store that is not reached', async () => {
+    const unreached = new Unreached(leases, { who: 'x', listen: 'y', isHeard: () => false });
+    for (let count = 0; count < 20; count += 1) {
+      unreached.failed(new Error('no answer'), 1_000);
+      await runtime.advance(10_000);
+    }
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe('the warning', () => {
+  it('has no password in it', async () => {
+    const unreached = new Unreached(leases, { who: 'x', listen: 'y', isHeard: () => false });
+    for (let count = 0; count < 20; count += 1) {
+      unreached.failed(new Error('redis://ann:secret@h does not answer'), 1_000);
+      await runtime.advance(1_000);
+    }
+    expect(warnings()).toHaveLength(1);
+    expect(warnings()[0]).not.toContain('secret');
+  });
+});
