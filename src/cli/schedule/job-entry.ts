@@ -1,10 +1,10 @@
 import { OptionError } from '../../errors/index.js';
 import { type ResolvedJob, resolveJob } from '../../schedule/definition.js';
 import type { JobOptions, Misfire, RetryOptions } from '../../schedule/index.js';
-import { validateJobName } from '../../schedule/job-name.js';
 import { type DurationLimits, durationForm, parseDuration } from '../duration.js';
 import { problemOf } from '../naming.js';
 import { type CommandLine, parseCommandLine } from '../supervise/plan.js';
+import type { Mistakes } from './mistakes.js';
 import type { YamlNode } from './yaml-node.js';
 
 /** One job of a file. */
@@ -32,48 +32,64 @@ const yearMs = 366 * 24 * 3_600_000;
 const dayMs = 24 * 3_600_000;
 const defaultStopGraceMs = 10_000;
 
-/** Reads one job, and checks all of it. @throws {OptionError} naming file, line and key. */
-export function readJob(name: string, node: YamlNode): JobEntry {
-  const fields = node.fields(jobKeys);
-  const { stopGrace } = fields;
-  const options = optionsOf(node, fields);
-  return {
-    name: named(node, fields, () => validateJobName(name)),
-    options,
-    resolved: named(node, fields, () => resolveJob(name, options)),
-    command: commandOf(node, fields),
-    env: fields.env === undefined ? {} : envOf(fields.env),
-    stopGraceMs:
-      stopGrace === undefined ? defaultStopGraceMs : duration(stopGrace, { largestMs: dayMs }),
-  };
+/** Reads one job, and checks all of it; `undefined` if there are mistakes, which name file, line and key. */
+export function readJob(name: string, node: YamlNode, mistakes: Mistakes): JobEntry | undefined {
+  const fields = mistakes.of(() => node.fields(jobKeys, mistakes));
+  if (fields === undefined) return undefined;
+  const { stopGrace, env } = fields;
+  const options = optionsOf(node, fields, mistakes);
+  const resolved = resolvedOf(name, node, fields, options, mistakes);
+  const command = mistakes.of(() => commandOf(node, fields));
+  const variables = env === undefined ? {} : envOf(env, mistakes);
+  const stopGraceMs =
+    stopGrace === undefined
+      ? defaultStopGraceMs
+      : mistakes.of(() => duration(stopGrace, { largestMs: dayMs }));
+  if (resolved === undefined || command === undefined || stopGraceMs === undefined)
+    return undefined;
+  return { name, options, resolved, command, env: variables, stopGraceMs };
 }
 
-function optionsOf(node: YamlNode, fields: Fields<JobKey>): JobOptions {
+/** What stands for a `cron` that cannot be used, so that the rest is checked. */
+const anyCron = '* * * * *';
+
+function optionsOf(node: YamlNode, fields: Fields<JobKey>, mistakes: Mistakes): JobOptions {
   const { cron, timeZone, misfire, lateAfter, catchUp, timeout, retry } = fields;
   const { resumeLimit, keepRuns } = fields;
-  if (cron === undefined) throw node.complain('has no cron', `add one, such as cron: '0 3 * * *'`);
+  if (cron === undefined)
+    mistakes.add(node.complain('has no cron', `add one, such as cron: '0 3 * * *'`));
   const count = 'use a whole number';
-  return {
-    cron: cron.text(`put it in quotes: cron: '*/5 * * * *'`),
-    ...(timeZone && { timeZone: timeZone.text('use a name such as Europe/Berlin') }),
-    ...(misfire && { misfire: misfire.text('use skip, once or all') as Misfire }),
-    ...(lateAfter && { lateAfterMs: duration(lateAfter) }),
-    ...(catchUp && { catchUpMs: duration(catchUp) }),
-    ...(timeout && { timeoutMs: duration(timeout, { smallestMs: 1, largestMs: yearMs }) }),
-    ...(retry && { retry: retryOf(retry) }),
-    ...(resumeLimit && { resumeLimit: resumeLimit.number(count) }),
-    ...(keepRuns && { keepRuns: keepRuns.number(count) }),
+  const read = <Value>(part: YamlNode | undefined, as: (part: YamlNode) => Value) =>
+    part && mistakes.of(() => as(part));
+  const options = {
+    cron: read(cron, (part) => part.text(`put it in quotes: cron: '*/5 * * * *'`)) ?? anyCron,
+    timeZone: read(timeZone, (part) => part.text('use a name such as Europe/Berlin')),
+    misfire: read(misfire, (part) => part.text('use skip, once or all') as Misfire),
+    lateAfterMs: read(lateAfter, (part) => duration(part)),
+    catchUpMs: read(catchUp, (part) => duration(part)),
+    timeoutMs: read(timeout, (part) => duration(part, { smallestMs: 1, largestMs: yearMs })),
+    retry: read(retry, (part) => retryOf(part, mistakes)),
+    resumeLimit: read(resumeLimit, (part) => part.number(count)),
+    keepRuns: read(keepRuns, (part) => part.number(count)),
   };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as unknown as JobOptions;
 }
 
-function retryOf(node: YamlNode): RetryOptions {
-  const { limit, firstPause, longestPause } = node.fields(retryKeys);
+function retryOf(node: YamlNode, mistakes: Mistakes): RetryOptions | undefined {
+  const { limit, firstPause, longestPause } = node.fields(retryKeys, mistakes);
   if (limit === undefined) throw node.complain('has no limit', 'add one, such as limit: 3');
   const limits = { smallestMs: 1, largestMs: dayMs };
+  const read = <Value>(part: YamlNode | undefined, as: (part: YamlNode) => Value) =>
+    part && mistakes.of(() => as(part));
+  const limitCount = read(limit, (part) => part.number('use a whole number'));
+  const firstPauseMs = read(firstPause, (part) => duration(part, limits));
+  const longestPauseMs = read(longestPause, (part) => duration(part, limits));
+  if (limitCount === undefined) return undefined;
   return {
-    limit: limit.number('use a whole number'),
-    ...(firstPause && { firstPauseMs: duration(firstPause, limits) }),
-    ...(longestPause && { longestPauseMs: duration(longestPause, limits) }),
+    limit: limitCount,
+    ...(firstPauseMs !== undefined && { firstPauseMs }),
+    ...(longestPauseMs !== undefined && { longestPauseMs }),
   };
 }
 
@@ -102,14 +118,16 @@ function commandOf(job: YamlNode, { command, shell }: Fields<JobKey>): CommandLi
   return { words, isForShell };
 }
 
-function envOf(node: YamlNode): Record<string, string> {
+function envOf(node: YamlNode, mistakes: Mistakes): Record<string, string> {
   const env: Record<string, string> = {};
-  for (const [name, value] of node.entries('use NAME: value')) {
+  for (const [name, value] of mistakes.of(() => node.entries('use NAME: value')) ?? []) {
     if (!/^[A-Za-z_]\w*$/.test(name))
-      throw value.complain('is no name of a variable', 'use letters, digits and _');
-    if (name.startsWith('TENURE_'))
-      throw value.complain('begins with TENURE_, as what tenure sets does', 'use another name');
-    env[name] = value.word('put it in quotes');
+      mistakes.add(value.complain('is no name of a variable', 'use letters, digits and _'));
+    else if (name.startsWith('TENURE_'))
+      mistakes.add(
+        value.complain('begins with TENURE_, as what tenure sets does', 'use another name'),
+      );
+    else env[name] = mistakes.of(() => value.word('put it in quotes')) ?? '';
   }
   return env;
 }
@@ -122,16 +140,41 @@ const keyOf: Readonly<Record<string, JobKey>> = {
   ...{ 'retry.limit': 'retry', 'retry.firstPauseMs': 'retry', 'retry.longestPauseMs': 'retry' },
 };
 
-/** What the library refuses stands in a line of the file. */
-function named<Result>(node: YamlNode, fields: Fields<JobKey>, check: () => Result): Result {
-  try {
-    return check();
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    const key = keyOf[error.option];
-    const place = (key === undefined ? undefined : fields[key]) ?? node;
-    const [, part] = /^retry\.(\w+?)(?:Ms)?$/.exec(error.option) ?? [];
-    const problem = part === undefined ? problemOf(error) : `${part} ${problemOf(error)}`;
-    throw place.complain(problem, error.remedy, error.value);
+/** What the library refuses stands in a line of the file. It names one option at a time: the others are tried without it. */
+function resolvedOf(
+  name: string,
+  node: YamlNode,
+  fields: Fields<JobKey>,
+  options: JobOptions,
+  mistakes: Mistakes,
+): ResolvedJob | undefined {
+  let job = name;
+  let tried = options;
+  for (;;) {
+    try {
+      return resolveJob(job, tried);
+    } catch (error) {
+      if (!(error instanceof OptionError)) throw error;
+      mistakes.add(complaintOf(error, node, fields));
+      const [option = ''] = error.option.split('.');
+      if (option === 'job') job = 'any';
+      else if (option === 'cron') tried = { ...tried, cron: anyCron };
+      else if (option in tried) tried = without(tried, option as keyof JobOptions);
+      else return undefined;
+    }
   }
+}
+
+function without({ ...options }: JobOptions, option: keyof JobOptions): JobOptions {
+  delete (options as Partial<JobOptions>)[option];
+  return options;
+}
+
+/** As a line of the file. */
+function complaintOf(error: OptionError, node: YamlNode, fields: Fields<JobKey>): OptionError {
+  const key = keyOf[error.option];
+  const place = (key === undefined ? undefined : fields[key]) ?? node;
+  const [, part] = /^retry\.(\w+?)(?:Ms)?$/.exec(error.option) ?? [];
+  const problem = part === undefined ? problemOf(error) : `${part} ${problemOf(error)}`;
+  return place.complain(problem, error.remedy, error.value);
 }

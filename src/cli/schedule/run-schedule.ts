@@ -16,6 +16,7 @@ import type { Terminal } from '../terminal.js';
 import { CommandAttempt } from './command-attempt.js';
 import type { JobEntry } from './job-entry.js';
 import { readJobsFile } from './jobs-file.js';
+import { MistakesError } from './mistakes.js';
 import { tellOf } from './tell.js';
 import { Watches } from './watches.js';
 
@@ -46,12 +47,20 @@ export async function runSchedule(
     return exitStatus.success;
   } catch (error) {
     if (error instanceof ProgramError) return sayAndAdvise(voice, error, error.next, error.status);
-    if (error instanceof OptionError && error.option.startsWith(`${flags.file}:`)) {
+    const mistakes: readonly unknown[] = error instanceof MistakesError ? error.errors : [error];
+    const own = mistakes.filter((one) => isIn(flags.file, one));
+    const last = own.at(-1);
+    if (last !== undefined) {
+      for (const mistake of own.slice(0, -1)) voice.say(redactSecrets(mistake.message));
       const next = `tenure schedule -f ${quoted(flags.file)} --check, when it is corrected`;
-      return sayAndAdvise(voice, error, next, exitStatus.usage);
+      return sayAndAdvise(voice, last, next, exitStatus.usage);
     }
     return reportFailure(voice.asTerminal, 'schedule', error, targets);
   }
+}
+
+function isIn(file: string, error: unknown): error is OptionError {
+  return error instanceof OptionError && error.option.startsWith(`${file}:`);
 }
 
 function sayAndAdvise(voice: Voice, error: Error, next: string, status: number): number {

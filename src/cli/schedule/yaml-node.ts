@@ -1,6 +1,7 @@
 import type { Document, LineCounter, Node } from 'yaml';
 import { nearest } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
+import { Mistakes } from './mistakes.js';
 
 /** The package, loaded by whoever reads a file. */
 export type Yaml = typeof import('yaml');
@@ -17,18 +18,24 @@ interface Source {
 export function parseYaml(yaml: Yaml, text: string, file: string): YamlNode {
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined) {
+  const mistakes = new Mistakes();
+  const toldLines = new Set<number>();
+  for (const problem of [...document.errors, ...document.warnings]) {
     const { line } = lines.linePos(problem.pos[0]);
-    // What the parser quotes may be a secret.
-    const words = problem.message.replace(/[:"'`].*$/s, '').trim();
-    const isStar = /alias/i.test(words);
-    const remedy = isStar
-      ? `put a text that begins with * in quotes: cron: '*/5 * * * *'`
-      : 'correct this line, or the one before it';
-    throw new OptionError(`${file}:${line}`, 'hidden', `is not YAML (${words})`, remedy);
+    if (!toldLines.has(line)) mistakes.add(notYaml(`${file}:${line}`, problem.message));
+    toldLines.add(line);
   }
+  mistakes.throwIfAny();
   return new YamlNode({ yaml, document, lines, file }, document.contents, [], 0);
+}
+
+function notYaml(where: string, message: string): OptionError {
+  // What the parser quotes may be a secret.
+  const words = message.replace(/[:"'`].*$/s, '').trim();
+  const remedy = /alias/i.test(words)
+    ? `put a text that begins with * in quotes: cron: '*/5 * * * *'`
+    : 'correct this line, or the one before it';
+  return new OptionError(where, 'hidden', `is not YAML (${words})`, remedy);
 }
 
 /** One value of the file. What it is asked for and is not, it says with file, line and key. */
@@ -75,8 +82,11 @@ export class YamlNode {
     return entries;
   }
 
-  /** As {@link entries}, and none but these. */
-  fields<Key extends string>(keys: readonly Key[]): Partial<Record<Key, YamlNode>> {
+  /** As {@link entries}, and none but these. What else stands there is noted, and read as what it was meant to be, if anything. */
+  fields<Key extends string>(
+    keys: readonly Key[],
+    mistakes: Mistakes,
+  ): Partial<Record<Key, YamlNode>> {
     const [last, ...others] = [...keys].reverse();
     const remedy = `use ${others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`}`;
     const entries = this.entries(remedy);
@@ -84,7 +94,9 @@ export class YamlNode {
       if (!(keys as readonly string[]).includes(name)) {
         const meant = nearest(name, keys);
         const better = meant === undefined ? remedy : `did you mean ${meant}?`;
-        throw node.complain('is no key here', better);
+        mistakes.add(node.complain('is no key here', better));
+        entries.delete(name);
+        if (meant !== undefined && !entries.has(meant)) entries.set(meant, node);
       }
     return Object.fromEntries(entries) as Partial<Record<Key, YamlNode>>;
   }

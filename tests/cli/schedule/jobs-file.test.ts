@@ -6,6 +6,7 @@ import { createProgram } from '../../../src/cli/program.js';
 import { check } from '../../../src/cli/schedule/check.js';
 import { jobKeys } from '../../../src/cli/schedule/job-entry.js';
 import { readJobsFile as readFile } from '../../../src/cli/schedule/jobs-file.js';
+import { MistakesError } from '../../../src/cli/schedule/mistakes.js';
 import { readPage } from '../../support/page-programs.js';
 import { startInside } from '../command-inside.js';
 import { RecordingTerminal } from '../session.js';
@@ -89,7 +90,7 @@ jobs:
     ['jobs:', ':1: jobs is not a mapping', 'write jobs:'],
     ['jobs: {}', ':1: jobs is empty', 'write jobs:'],
     ['jobs: [a]', ':1: jobs is not a mapping', 'write jobs:'],
-    ['job:\n  a: 1', ':1: job is no key here', 'did you mean jobs?'],
+    [`job:\n  a: { ${cron}, command: x }`, ':1: job is no key here', 'did you mean jobs?'],
     ['jobs:\n  a: {}\n---\njobs: {}', ':3 is not YAML', 'correct this line'],
     ['jobs:\n  a: {}\n  a: {}', ':3 is not YAML (Map keys must be unique)', 'correct'],
     ['jobs:\n\ta: {}', ':2 is not YAML (Tabs are not allowed as indentation)', 'correct'],
@@ -186,6 +187,57 @@ jobs:
     expect(error).toMatchObject({ code: 'TENURE_BAD_OPTION' });
     expect((error as Error).message).toContain(`jobs.yaml${message}`);
     expect((error as Error).message).toContain(remedy);
+  });
+
+  it('says all that is wrong with it, in the order of its lines', async () => {
+    const error = await read(`jobs:
+  settle:
+    cron: x
+    timeZone: Mars/Phobos
+    comand: [node, a.mjs]
+    misfire: never
+    lateAfter: 5
+    retry: { limit: 0, firstPause: 1 }
+    stopGrace: soon
+  'a/b':
+    cron: '0 3 * * *'
+    command: a | b
+  report:
+    command: [node]
+    env: { 1x: a, TENURE_X: b, Y: [] }
+    keepRuns: 0
+    resumeLimit: -1
+  good: { cron: '0 3 * * *', command: [node] }
+more: 1
+`).catch((reason: Error) => reason);
+    expect(error).toBeInstanceOf(MistakesError);
+    const { errors } = error as MistakesError;
+    expect(errors.map(({ option }) => option.replace(/^.*jobs\.yaml:/, ''))).toEqual([
+      '3: jobs.settle.cron',
+      '4: jobs.settle.timeZone',
+      '5: jobs.settle.comand',
+      '6: jobs.settle.misfire',
+      '7: jobs.settle.lateAfter',
+      '8: jobs.settle.retry.firstPause',
+      '8: jobs.settle.retry',
+      '9: jobs.settle.stopGrace',
+      '10: jobs.a/b',
+      '12: jobs.a/b.command',
+      '13: jobs.report',
+      '15: jobs.report.env.1x',
+      '15: jobs.report.env.TENURE_X',
+      '15: jobs.report.env.Y',
+      '16: jobs.report.keepRuns',
+      '17: jobs.report.resumeLimit',
+      '19: more',
+    ]);
+    expect((error as Error).message.split('\n')).toHaveLength(errors.length);
+  });
+
+  it('says of a text that is no YAML each line that is none', async () => {
+    const text = 'jobs:\n  a: {}\n  a: {}\n  b: {}\n  b: {}\n';
+    const error = (await read(text).catch((reason: Error) => reason)) as Error;
+    expect(error.message).toMatch(/jobs\.yaml:3 is not YAML .*\n.*jobs\.yaml:5 is not YAML/);
   });
 
   it('never shows the value of a variable, which may be a secret', async () => {
@@ -287,6 +339,18 @@ describe('tenure schedule', () => {
     expect(stderr.replace(/\n(tenure schedule: +)?/g, ' ')).toContain(message);
     expect(status).toBe(expected);
   });
+
+  it.each([[[]], [['--check']]])(
+    'says all that is wrong with the file, and how to check it again: %j',
+    async (flags) => {
+      writeFileSync(file, withJob('cron: x', 'command: [cat]', 'misfire: never'));
+      const { status, stderr } = await schedule(...flags);
+      expect(status).toBe(64);
+      const said = stderr.replace(/\n(tenure schedule: +)?/g, ' ');
+      expect(said).toMatch(/:3: jobs\.settle\.cron is .*:5: jobs\.settle\.misfire is /);
+      expect(said.replace(/\s+/g, ' ')).toContain('--check, when it is corrected');
+    },
+  );
 
   it('tells a command that is not there before anything begins', async () => {
     writeFileSync(file, withJob(cron, 'command: [nobody-has-this]'));
