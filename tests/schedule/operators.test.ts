@@ -35,6 +35,45 @@ describe('an operator', () => {
     expect(await fixture.told()).toEqual(['00:01 skipped', '00:03 succeeded']);
   });
 
+  it('is named in the history of the ticks that a pause has cost, whoever led meanwhile', async () => {
+    const options = { job: { misfire: 'once' } } as const;
+    const a = fixture.started('a', options);
+    await fixture.runtime.advance(minuteMs + 1_000);
+    await fixture.jobs.pause('minutely', act);
+    await fixture.runtime.advance(minuteMs);
+    a.crash();
+    fixture.started('b', options);
+    await fixture.runtime.advance(2 * minuteMs);
+    await fixture.jobs.resume('minutely');
+    await fixture.runtime.advance(minuteMs);
+    const skipped = (await fixture.history()).filter(({ state }) => state === 'skipped');
+    expect(skipped.map(({ detail, skippedCount }) => [skippedCount, detail])).toEqual([
+      [2, 'the job was paused by operator: test (misfire: once)'],
+    ]);
+  });
+
+  it('is not named for ticks that nobody began before the pause, or after it', async () => {
+    const a = fixture.started('a');
+    await fixture.runtime.advance(minuteMs + 1_000);
+    a.crash();
+    // Three ticks pass by without anybody who leads; then a pause, and a tick in it.
+    await fixture.until('00:04:30');
+    await fixture.jobs.pause('minutely', act);
+    const b = fixture.started('b');
+    await fixture.until('00:05:30');
+    await fixture.jobs.resume('minutely');
+    await fixture.until('00:06:30');
+    b.crash();
+    await fixture.until('00:10:30');
+    fixture.started('c');
+    await fixture.until('00:11:30');
+    const skipped = (await fixture.history()).filter(({ state }) => state === 'skipped');
+    expect(skipped.map(({ detail }) => detail)).toEqual([
+      'nobody began them in time, and then the job was paused by operator: test (misfire: once)',
+      'nobody began them in time (misfire: once)',
+    ]);
+  });
+
   it('withdraws what was asked for: a leader that has seen it in between does not begin it', async () => {
     const options = { job: { keepRuns: 1 }, work: untilStopped };
     const a = fixture.started('a', options);

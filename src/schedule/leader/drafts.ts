@@ -3,6 +3,7 @@ import type { Lease } from '../../leases/index.js';
 import type { JobChange } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
 import {
+  type JobPause,
   longestDetailLength,
   type RunRecord,
   type RunRequest,
@@ -32,7 +33,7 @@ export class RunDrafts {
   }
 
   /** The run of a tick, if there is one, and those before it that are skipped. */
-  ticked({ tickMs, skipped, consideredToMs }: Due, nowMs: number): JobChange {
+  ticked({ tickMs, skipped, consideredToMs }: Due, nowMs: number, pause?: SeenPause): JobChange {
     const begin =
       tickMs === undefined
         ? undefined
@@ -41,7 +42,7 @@ export class RunDrafts {
       job: this.#name,
       consideredToMs,
       ...(begin !== undefined && { begin }),
-      ...(skipped !== undefined && { runs: [this.#skipped(skipped, nowMs)] }),
+      ...(skipped !== undefined && { runs: [this.#skipped(skipped, nowMs, pause)] }),
     };
   }
 
@@ -74,13 +75,14 @@ export class RunDrafts {
     });
   }
 
-  #skipped({ fromMs, beforeMs, count }: SkippedTicks, nowMs: number): RunRecord {
+  #skipped(skipped: SkippedTicks, nowMs: number, pause: SeenPause | undefined): RunRecord {
     const { misfire } = this.#job.policy;
+    const { fromMs, beforeMs, count } = skipped;
     return {
       ...this.#fresh(tickRunId(this.#name, fromMs), 'tick', fromMs, nowMs),
       ...{ state: 'skipped', attempt: 0, endedAtMs: nowMs },
       ...{ skippedBeforeMs: beforeMs, skippedCount: count },
-      detail: `nobody began them in time (misfire: ${misfire})`,
+      detail: shortened(`${whyLate(skipped, pause)} (misfire: ${misfire})`),
     };
   }
 
@@ -88,6 +90,18 @@ export class RunDrafts {
     const { term, holder } = this.#lease;
     return { ...run, term, holderId: holder.id };
   }
+}
+
+/** A pause of the job, as far as this leader has seen it. */
+export interface SeenPause extends JobPause {
+  readonly untilMs: number;
+}
+
+function whyLate({ fromMs, beforeMs }: SkippedTicks, pause: SeenPause | undefined): string {
+  if (pause === undefined || fromMs > pause.untilMs || beforeMs <= pause.atMs)
+    return 'nobody began them in time';
+  const paused = `the job was paused by ${pause.by}: ${pause.reason}`;
+  return fromMs < pause.atMs ? `nobody began them in time, and then ${paused}` : paused;
 }
 
 /** What is told of an end. */

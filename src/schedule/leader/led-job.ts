@@ -8,7 +8,14 @@ import { aheadOf, isAhead, reachedMs, setBack } from '../rules/clock-back.js';
 import type { Due } from '../rules/due.js';
 import type { JobWork } from '../work.js';
 import { Attempt, type AttemptOutcome } from './attempt.js';
-import { detailOf, type EndFacts, RunDrafts, shortened, skippedOf } from './drafts.js';
+import {
+  detailOf,
+  type EndFacts,
+  RunDrafts,
+  type SeenPause,
+  shortened,
+  skippedOf,
+} from './drafts.js';
 import { dueOf } from './due-of.js';
 import { isKept, nothingIsPruned } from './past-runs.js';
 import { type Pen, StoppedAskingError } from './pen.js';
@@ -34,6 +41,7 @@ export class LedJob {
   readonly #options: LedJobOptions;
   readonly #drafts: RunDrafts;
   #view: JobView;
+  #lastPause: SeenPause | undefined;
   /** What was read before the last write says nothing about what stands there now. */
   #writeCount = 0;
   #busy: Promise<void> | undefined;
@@ -120,7 +128,10 @@ export class LedJob {
       return { act: () => this.#begin(this.#drafts.requested(request, nowMs)) };
     if (aheadOf(record, nowMs) > 0 && reachedMs(record) !== this.#aheadToMs)
       return { act: () => this.#clockWentBack(nowMs) };
-    if (pause !== undefined) return {};
+    if (pause !== undefined) {
+      this.#lastPause = { ...pause, untilMs: nowMs };
+      return {};
+    }
     const found = dueOf(this.#options.job, record, nowMs);
     if (found.tickMs !== undefined || found.skipped !== undefined)
       return { act: () => this.#beginTick(found, nowMs) };
@@ -149,7 +160,7 @@ export class LedJob {
   }
 
   async #beginTick(found: Due, nowMs: number): Promise<void> {
-    const change = this.#drafts.ticked(found, nowMs);
+    const change = this.#drafts.ticked(found, nowMs, this.#lastPause);
     const { aheadToMs = Number.NEGATIVE_INFINITY } = this.#view.record;
     const [skipped] = change.runs ?? [];
     // Before the clock was set back it may have run, or been told as skipped.
