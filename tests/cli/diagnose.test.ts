@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseWhen } from '../../src/cli/diagnose/command.js';
 import { report } from '../../src/cli/diagnose/report.js';
@@ -5,6 +8,7 @@ import { addEvidence } from '../../src/elections/evidence/book.js';
 import { evidenceDocumentOf } from '../../src/elections/evidence/document.js';
 import { loss } from '../diagnosis/facts.js';
 import { call } from '../support/call.js';
+import { startInside } from './command-inside.js';
 import { createDesk, type Desk } from './session.js';
 
 const everything = { name: 'payments', sinceMs: undefined, beforeMs: undefined };
@@ -135,5 +139,22 @@ describe('tenure diagnose', () => {
     expect(parseWhen('2026-11-30T11:00+01:00', nowMs)).toBe(nowMs - 7_200_000);
     for (const bad of ['2026-11-30T10:00', '2026-13-30T10:00Z', 'yesterday', '', '10'])
       expect(() => parseWhen(bad, nowMs)).toThrow(/--since/);
+  });
+
+  it('refuses a time that is still to come, as it was written, with what to write', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tenure-diagnose-'));
+    const url = `sqlite:${join(folder, 'tenure.db')}`;
+    const ask = (since: string) =>
+      startInside(['diagnose', 'payments', '--since', since, '--url', url]).ended;
+    try {
+      const { status, stdout, stderr } = await ask('2999-01-01T00:00Z');
+      expect([status, stdout]).toEqual([64, '']);
+      expect(stderr.replace(/\s+/g, ' ')).toContain(
+        '--since lies in the future (got "2999-01-01T00:00Z"): use a time that is over, such as 2h',
+      );
+      expect((await ask('1h')).status).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { validateName } from '../../coordinators/index.js';
 import { OptionError } from '../../errors/index.js';
 import { durationForm, parseDuration } from '../duration.js';
+import { problemOf } from '../naming.js';
 import { outputOption } from '../output-option.js';
 import { runOnStore, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
@@ -48,9 +49,23 @@ to (tenure run --no-evidence). Exit status: 0 also if the news is bad.
       if (beforeMs !== undefined && sinceMs === undefined)
         throw new OptionError('--before', flags.before, 'needs --since', 'say since when');
       const { report } = await import('./report.js');
-      return report(session, { name, sinceMs, beforeMs }, flags.output);
+      return asSince(flags.since, () => report(session, { name, sinceMs, beforeMs }, flags.output));
     }),
   );
+}
+
+/** What is refused of `sinceMs` was written as `--since`. @throws {OptionError} */
+async function asSince<Answer>(
+  text: string | undefined,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof OptionError) || error.option !== 'sinceMs') throw error;
+    const remedy = 'use a time that is over, such as 2h (so long ago) or 2026-11-30T10:00Z';
+    throw new OptionError('--since', text, problemOf(error), remedy);
+  }
 }
 
 const longestMs = 30 * 24 * 3_600_000;
