@@ -154,7 +154,7 @@ describe('the instruments of OpenTelemetry', () => {
       Object.values(catalogue).map(({ name, kind }) => [name, kind]),
     );
     for (const { name, unit } of test.instruments)
-      expect([name, unit]).toEqual([name, name.endsWith('_seconds') ? 's' : '1']);
+      expect([name, unit]).toEqual([name, /_seconds(?:_total)?$/.test(name) ? 's' : '1']);
     const histograms = test.instruments.filter(({ kind }) => kind === 'histogram');
     for (const { boundaries } of histograms) expect(boundaries?.length).toBeGreaterThan(5);
   });

@@ -1,4 +1,4 @@
-import { type Meter, metrics as metricsApi, type ObservableResult } from '@opentelemetry/api';
+import type { Meter, ObservableResult } from '@opentelemetry/api';
 import { requireKnown, requireMethods } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import {
@@ -9,6 +9,7 @@ import {
   type Observable,
   type ObserveOptions,
 } from '../index.js';
+import { loadApi } from './api.js';
 
 export interface OtelMetricsOptions extends MetricsOptions {
   /** Where the instruments are made. Default: the meter `tenure` of the global provider. */
@@ -28,12 +29,12 @@ export interface OtelMetrics {
  * `s` where the name ends in `_seconds`. Needs the package `@opentelemetry/api` and, for anything to be collected, an SDK that
  * you set up. Register the SDK first: the global meter is taken at this call.
  *
- * @throws {OptionError} for a bad option.
+ * @throws {OptionError} for a bad option, and without the package if no `meter` was passed.
  */
 export function otelMetrics(options: OtelMetricsOptions = {}): OtelMetrics {
   const known = { ...metricsKeys, meter: true } as const;
   requireKnown('options', options, known);
-  const { meter = metricsApi.getMeter('tenure'), ...rest } = options;
+  const { meter = loadApi().metrics.getMeter('tenure'), ...rest } = options;
   const methods = ['createHistogram', 'createObservableGauge', 'createObservableCounter'];
   requireMethods('meter', meter, methods, 'is no meter', 'pass one of @opentelemetry/api');
   const metrics = new Metrics(rest);

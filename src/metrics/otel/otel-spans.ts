@@ -1,13 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import {
-  type Attributes,
-  context as contextApi,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api';
+import type { Attributes, Span, SpanKind, Tracer } from '@opentelemetry/api';
 import { requireKnown, requireMethods } from '../../errors/checks.js';
 import {
   type CampaignTrace,
@@ -19,6 +11,7 @@ import {
   type Unsubscribe,
 } from '../../events/index.js';
 import type { MessageHandler } from '../../streams/index.js';
+import { loadApi } from './api.js';
 
 export interface OtelSpansOptions {
   /** Who makes the spans. Default: the tracer `tenure` of the global provider. */
@@ -28,7 +21,7 @@ export interface OtelSpansOptions {
 /** How one kind of span is named and described: at its start, and at its end. */
 interface Description<Context> {
   readonly name: (context: Context) => string;
-  readonly kind: SpanKind;
+  readonly kind: keyof typeof SpanKind;
   readonly begins: (context: Context) => Attributes;
   readonly ends: (context: Context) => Attributes;
 }
@@ -43,13 +36,13 @@ type Traced = {
 const descriptions: Traced = {
   campaign: {
     name: () => 'tenure campaign',
-    kind: SpanKind.INTERNAL,
+    kind: 'INTERNAL',
     begins: ({ name, id }) => ({ 'tenure.name': name, 'tenure.holder.id': id }),
     ends: ({ term }) => (term === undefined ? {} : { 'tenure.term': term }),
   },
   term: {
     name: () => 'tenure term',
-    kind: SpanKind.INTERNAL,
+    kind: 'INTERNAL',
     begins: ({ name, id, term }) => ({
       'tenure.name': name,
       'tenure.holder.id': id,
@@ -59,14 +52,14 @@ const descriptions: Traced = {
   },
   handoff: {
     name: () => 'tenure handoff',
-    kind: SpanKind.CLIENT,
+    kind: 'CLIENT',
     begins: ({ names, to }) => ({ 'tenure.names': [...names], 'tenure.successors': [...to] }),
     ends: ({ confirmedCount }) =>
       confirmedCount === undefined ? {} : { 'tenure.confirmed.count': confirmedCount },
   },
   message: {
     name: () => 'tenure message',
-    kind: SpanKind.CONSUMER,
+    kind: 'CONSUMER',
     begins: ({ shard, term, key, seq, id, attempt, appendedAtMs }) => ({
       'tenure.shard': shard,
       'tenure.term': term,
@@ -92,12 +85,11 @@ const messageSpans = new WeakMap<object, Span>();
  * in {@link inMessageSpan}.
  *
  * @returns what ends it; spans that are under way are still ended.
- * @throws {OptionError} for what is no tracer.
+ * @throws {OptionError} for what is no tracer, and without the package.
  */
 export function otelSpans(options: OtelSpansOptions = {}): Unsubscribe {
-  const { tracer = trace.getTracer('tenure') } = requireKnown('options', options, {
-    tracer: true,
-  });
+  const known = requireKnown('options', options, { tracer: true });
+  const { tracer = loadApi().trace.getTracer('tenure') } = known;
   const remedy = 'pass one of @opentelemetry/api';
   requireMethods('tracer', tracer, ['startSpan'], 'is no tracer', remedy);
   const ends = [
@@ -118,8 +110,9 @@ export function inMessageSpan<Payload>(handler: MessageHandler<Payload>): Messag
     const handled = handledHere.getStore();
     const span = handled === undefined ? undefined : messageSpans.get(handled);
     if (span === undefined) return handler(message, handlerContext);
-    const active = trace.setSpan(contextApi.active(), span);
-    return contextApi.with(active, () => handler(message, handlerContext));
+    const { context, trace } = loadApi();
+    const active = trace.setSpan(context.active(), span);
+    return context.with(active, () => handler(message, handlerContext));
   };
 }
 
@@ -142,10 +135,14 @@ function follow<Context extends object>(
   { name, kind, begins, ends }: Description<Context>,
   made: WeakMap<object, Span> = new WeakMap(),
 ): Unsubscribe {
+  const { SpanKind, SpanStatusCode } = loadApi();
   const open = new Set<Context>();
   let isEnding = false;
   const start = (context: Context) => {
-    made.set(context, tracer.startSpan(name(context), { kind, attributes: begins(context) }));
+    made.set(
+      context,
+      tracer.startSpan(name(context), { kind: SpanKind[kind], attributes: begins(context) }),
+    );
     open.add(context);
   };
   const error = (context: Context & { readonly error: unknown }) => {

@@ -1,9 +1,4 @@
-import {
-  type Metric,
-  type Registry,
-  type RegistryContentType,
-  register as usualRegistry,
-} from 'prom-client';
+import type { Metric, Registry, RegistryContentType } from 'prom-client';
 import { requireKnown, requireMethods } from '../../errors/checks.js';
 import type { Unsubscribe } from '../../events/index.js';
 import {
@@ -13,6 +8,7 @@ import {
   type Observable,
   type ObserveOptions,
 } from '../index.js';
+import { loadPackage } from '../optional-package.js';
 import { RegistryMetric } from './registry-metric.js';
 
 export interface PrometheusMetricsOptions extends MetricsOptions {
@@ -48,11 +44,11 @@ export interface PrometheusMetrics {
  * given up within the time limit of its leases or its topic, by default 5 and 2 seconds; the metric is absent then, and
  * `tenure_store_errors_total{operation="collect"}` tells.
  *
- * @throws {OptionError} for a bad option. What prom-client throws if they are registered there already: once for each registry.
+ * @throws {OptionError} for a bad option, and without the package if no `register` was passed. What prom-client throws if they are registered there already: once for each registry.
  */
 export function prometheusMetrics(options: PrometheusMetricsOptions = {}): PrometheusMetrics {
   requireKnown('options', options, { ...metricsKeys, register: true });
-  const { register = usualRegistry, ...rest } = options;
+  const { register = usualRegistry(), ...rest } = options;
   const methods = ['registerMetric', 'removeSingleMetric', 'getSingleMetric'];
   requireMethods('register', register, methods, 'is no registry', 'pass one of prom-client');
   const metrics = new Metrics(rest);
@@ -75,6 +71,14 @@ export function prometheusMetrics(options: PrometheusMetricsOptions = {}): Prome
     throw error;
   }
   return { observe: (source, observeOptions) => metrics.observe(source, observeOptions), close };
+}
+
+function usualRegistry(): Registry<RegistryContentType> {
+  const { register } = loadPackage<typeof import('prom-client')>(
+    'prom-client',
+    '; or pass `register`',
+  );
+  return register;
 }
 
 /** To a registry a metric is whatever has these methods; the type has them only of its own classes. */
