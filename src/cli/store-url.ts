@@ -131,6 +131,8 @@ export function filePathOf(url: string, source: string): string {
   if (notText.test(written)) throw complain('holds characters that are not text');
   const path = written.replace(/^\/\/(?=\/)/, '');
   if (path.startsWith('//')) throw complain('names a host, and a file is on this machine');
+  if (/^~[^/]+\//.test(path))
+    throw complain("begins at somebody's home folder, of which only ~/ is known");
   if (path.endsWith('/')) throw complain('names a folder');
   const parameters = fileParameters(path);
   if (parameters !== undefined)

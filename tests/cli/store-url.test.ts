@@ -49,6 +49,7 @@ describe('the URL of a store', () => {
     ['sqlite::memory:', 'names a database that no other process sees'],
     ['sqlite://host/tenure.db', 'names a host, and a file is on this machine'],
     ['sqlite:/var/lib/', 'names a folder'],
+    ['sqlite:~ana/x.db', "begins at somebody's home folder, of which only ~/ is known"],
     ['etcd:', 'is not a list of hosts'],
     ['etcd://', 'is not a list of hosts'],
     ['etcd://h1,,h2', 'is not a list of hosts'],

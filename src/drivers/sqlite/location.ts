@@ -5,6 +5,11 @@ import { fileParameters } from '../url-fault.js';
 /** Control characters and lone surrogates: they would break the lines of messages and logs. */
 const notText = /[\p{Cc}\p{Cs}]/u;
 
+/** `~/` and `~ana/`. A folder that is really called so can be named from where it stands: `./~/x.db`. */
+const homeFolder = /^~[^/]*\//;
+const pathFromHome =
+  "pass the whole path, such as join(homedir(), 'tenure.db'), or ./~/tenure.db for a folder of that name";
+
 const remedy = 'pass the path of a file on a local disk, or sqlite:PATH';
 
 /**
@@ -19,6 +24,13 @@ export function sqlitePath(location: string | URL): string {
     throw new OptionError('path', path, 'is no file that processes could share', remedy);
   if (notText.test(path))
     throw new OptionError('path', path, 'holds characters that are not text', remedy);
+  if (homeFolder.test(path))
+    throw new OptionError(
+      'path',
+      path,
+      'begins at a home folder, as only a shell reads it',
+      pathFromHome,
+    );
   if (path.endsWith('/')) throw new OptionError('path', path, 'names a folder', remedy);
   const parameters = isUrlLike(location) ? fileParameters(path) : undefined;
   if (parameters !== undefined)

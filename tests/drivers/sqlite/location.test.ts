@@ -10,6 +10,8 @@ describe('the location of a file', () => {
     ['sqlite:x.db', resolve('x.db')],
     ['sqlite:/var/a b%20c?d#e.db', '/var/a b%20c?d#e.db'],
     ['sqlite:///var/x.db', '/var/x.db'],
+    ['./~/x.db', resolve('./~/x.db')],
+    ['~x.db', resolve('~x.db')],
     [new URL('sqlite:/var/a%20b.db'), '/var/a b.db'],
     [new URL('file:///var/a%20b.db'), '/var/a b.db'],
   ])('%s is the path %s', (location, path) => {
@@ -32,6 +34,10 @@ describe('the location of a file', () => {
     ['half a character', 'x\ud800.db'],
     ['a folder', '/var/lib/'],
     ['a folder by URL', 'sqlite:/var/lib/'],
+    ['of the home folder', '~/x.db'],
+    ['of the home folder, by URL', 'sqlite:~/x.db'],
+    ['of the home folder, by URL object', new URL('sqlite:~/x.db')],
+    ["of somebody's home folder", '~ana/x.db'],
     ['a number', 5 as unknown as string],
     ['null', null as unknown as string],
   ])('is refused if it is %s', (_, location) => {
@@ -44,5 +50,11 @@ describe('the location of a file', () => {
     })();
     expect(refusal).toBeInstanceOf(OptionError);
     expect(refusal).toMatchObject({ option: 'path' });
+  });
+
+  it('says how a path from the home folder is written', () => {
+    expect(() => sqlitePath('~/x.db')).toThrow(
+      /path begins at a home folder, .*\(got "~\/x\.db"\): pass the whole path, such as join\(homedir\(\), 'tenure\.db'\)/,
+    );
   });
 });
