@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
@@ -79,13 +79,30 @@ describe('the lock file', () => {
 });
 
 describe('what is published', () => {
-  it('holds every file that the manifest promises, and nothing else of the project', () => {
+  /** All files of the package. */
+  function packed(): string[] {
     // --ignore-scripts: dist/ was built before the tests, and must not change under their feet.
     const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
     const output = execFileSync('npm', args, { cwd: projectRoot, encoding: 'utf8', stdio: 'pipe' });
     const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }];
-    const paths = files.map(({ path }) => path);
+    return files.map(({ path }) => path);
+  }
 
+  it('has all that its pages link to', () => {
+    const paths = packed();
+    const missing = paths
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((page) => {
+        const text = readFileSync(join(projectRoot, page), 'utf8');
+        const links = [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)];
+        return links.map(([, link = '']) => ({ page, target: join(dirname(page), link) }));
+      })
+      .filter(({ target }) => !paths.some((path) => `${path}/`.startsWith(`${target}/`)));
+    expect(missing).toEqual([]);
+  });
+
+  it('holds every file that the manifest promises, and nothing else of the project', () => {
+    const paths = packed();
     const entries = exported.map((path) => (path === '.' ? 'index' : path.slice(2)));
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -96,7 +113,8 @@ describe('what is published', () => {
     const roots = new Set(paths.map((path) => path.split('/')[0]));
     // The pages, and whatever they link to.
     const pages = ['README.md', 'CHANGELOG.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs'];
-    const welcome = ['dist', ...pages, 'examples', 'ops', 'LICENSE', 'package.json'];
+    const kits = ['examples', 'ops', 'compose.yaml'];
+    const welcome = ['dist', ...pages, ...kits, 'LICENSE', 'package.json'];
     expect([...roots].filter((name) => !welcome.includes(name ?? ''))).toEqual([]);
     expect(paths.filter((path) => /\/\.|\.d\.ts\.map$|^dist\/.*\.test\./.test(path))).toEqual([]);
   });
