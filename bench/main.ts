@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchUsage } from '../scripts/usage.mjs';
 import { startRedis } from '../tests/support/servers/index.js';
 import {
   campaignAndResign,
@@ -62,7 +63,7 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     parsed = readArguments(args);
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(`${error instanceof Error ? error.message : error}\n\n${benchUsage}`);
     process.exitCode = 64;
     return;
   }

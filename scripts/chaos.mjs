@@ -3,10 +3,13 @@ import { register } from 'node:module';
 import { ensureBuilt, ensureDependencies } from './bootstrap.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 import { storesOrFail } from './stores.mjs';
+import { answerHelp, chaosUsage, readOrEnd } from './usage.mjs';
 
+answerHelp(chaosUsage);
 ensureDependencies();
+register('../tests/support/typescript-hooks.mjs', import.meta.url);
+const { main, settingsOf } = await import('../tests/chaos/main.js');
+const settings = readOrEnd(chaosUsage, () => settingsOf(process.argv.slice(2)));
 ensureBuilt();
 ensureServers(storesOrFail());
-register('../tests/support/typescript-hooks.mjs', import.meta.url);
-const { main } = await import('../tests/chaos/main.js');
-await main(process.argv.slice(2));
+await main(settings);

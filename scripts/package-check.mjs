@@ -39,7 +39,7 @@ for (const path of promised.map((one) => one.replace(/^\.\//, ''))) {
   if (!contents.has(path)) fail(`the package promises ${path}, but the archive lacks it`);
 }
 const welcome =
-  /^(?:dist\/.+\.(?:js|js\.map|d\.ts)|docs\/.+|examples\/.+|ops\/.+|(?:README|CHANGELOG|ARCHITECTURE|CONTRIBUTING)\.md|LICENSE|package\.json)$/;
+  /^(?:dist\/.+\.(?:js|js\.map|d\.ts)|docs\/.+|examples\/.+|ops\/.+|(?:README|CHANGELOG|ARCHITECTURE|CONTRIBUTING)\.md|compose\.yaml|LICENSE|package\.json)$/;
 // What the README links to travels with it.
 const stray = [...contents].find((path) => !welcome.test(path));
 if (stray) fail(`the archive holds ${stray}, which no user needs`);

@@ -11,6 +11,9 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt, ensureDependencies, fail, npm, root, say } from './bootstrap.mjs';
 import { ensureServers } from './ensure-servers.mjs';
 import { storesOrFail } from './stores.mjs';
+import { answerHelp, longUsage } from './usage.mjs';
+
+answerHelp(longUsage);
 
 const otherMajors = [22, 24];
 const halves = ['nodes', 'long'];

@@ -1,6 +1,9 @@
 /** `npm run model`: searches the models and all of their variants, and shows how those fail that have to. */
+import { answerHelp, modelUsage } from '../scripts/usage.mjs';
 import { search } from './search.mjs';
 import { variants } from './variants.mjs';
+
+answerHelp(modelUsage);
 
 let wrongCount = 0;
 for (const variant of variants) {

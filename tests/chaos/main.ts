@@ -8,9 +8,6 @@ import { type ChaosReport, runChaos } from './run.js';
 import { type StoreName, storeNames } from './stage.js';
 import { headlineOf, isGood, verdictOf } from './verdict.js';
 
-const usage = `npm run chaos -- [--store NAME[,NAME]] [--duration 270s] [--seed N] [--without-fence]
-                 [--faults KIND,KIND] [--at-once 4] [--report FILE.md] [--history FOLDER]`;
-
 interface Settings {
   readonly stores: readonly StoreName[];
   readonly durationMs: number;
@@ -22,8 +19,7 @@ interface Settings {
   readonly kinds: readonly string[] | undefined;
 }
 
-export async function main(args: readonly string[]): Promise<void> {
-  const settings = settingsOf(args);
+export async function main(settings: Settings): Promise<void> {
   const postgres = await startPostgres({ fsync: false });
   const left = [...settings.stores];
   const reports: ChaosReport[] = [];
@@ -77,7 +73,8 @@ function circumstances({ durationMs, seed, isFenced, atOnce }: Settings): string
   ].join('\n');
 }
 
-function settingsOf(args: readonly string[]): Settings {
+/** @throws for arguments that it does not take. */
+export function settingsOf(args: readonly string[]): Settings {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -108,7 +105,7 @@ function storesIn(text: string | undefined): readonly StoreName[] {
   return text.split(',').map((word) => {
     const store = storeNames.find((name) => name === word);
     if (store === undefined)
-      throw new Error(`--store takes ${storeNames.join(', ')}, not "${word}"\n${usage}`);
+      throw new Error(`--store takes ${storeNames.join(', ')}, not "${word}"`);
     return store;
   });
 }
@@ -118,13 +115,11 @@ const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 function durationIn(text: string): number {
   const [, count, unit = ''] = /^(\d+)(ms|s|m|h)$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
-  if (unitMs === undefined)
-    throw new Error(`--duration takes 90s, 10m or 1h, not "${text}"\n${usage}`);
+  if (unitMs === undefined) throw new Error(`--duration takes 90s, 10m or 1h, not "${text}"`);
   return Number(count) * unitMs;
 }
 
 function wholeNumber(option: string, text: string): number {
-  if (!/^\d+$/.test(text))
-    throw new Error(`${option} takes a whole number, not "${text}"\n${usage}`);
+  if (!/^\d+$/.test(text)) throw new Error(`${option} takes a whole number, not "${text}"`);
   return Number(text);
 }

@@ -12,10 +12,11 @@ import {
 } from './run.js';
 import { circumstances, headlineOf, isGood, verdictOf } from './verdict.js';
 
-const usage = `npm run soak -- [--store NAME[,NAME]] [--duration 1h] [--sample-every 60s] [--leak memory|handles|keys] [--report FILE.md]`;
-
-export async function main(args: readonly string[]): Promise<void> {
-  const { stores, durationMs, sampleEveryMs, leak, report } = settingsOf(args);
+/** @param command how it was called, for the report. */
+export async function main(
+  { stores, durationMs, sampleEveryMs, leak, report }: ReturnType<typeof settingsOf>,
+  command: string,
+): Promise<void> {
   const postgres = await startPostgres({ fsync: false });
   const redis = await startRedis();
   try {
@@ -29,7 +30,6 @@ export async function main(args: readonly string[]): Promise<void> {
     const settled = await Promise.allSettled(soaks);
     const reports = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const failures = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-    const command = ['npm run soak --', ...args].join(' ');
     const text = [circumstances(command), ...reports.map(verdictOf)].join('\n\n');
     console.log(text);
     if (report !== undefined) writeFileSync(report, `${text}\n`);
@@ -48,7 +48,8 @@ function sum(reports: readonly SoakReport[], failures: readonly unknown[]): void
   process.exitCode = failures.length === 0 && reports.every(isGood) ? 0 : 1;
 }
 
-function settingsOf(args: readonly string[]) {
+/** @throws for arguments that it does not take. */
+export function settingsOf(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -74,8 +75,7 @@ function settingsOf(args: readonly string[]) {
 
 function oneOf<Word extends string>(option: string, text: string, words: readonly Word[]): Word {
   const word = words.find((one) => one === text);
-  if (word === undefined)
-    throw new Error(`${option} takes ${words.join(', ')}, not "${text}"\n${usage}`);
+  if (word === undefined) throw new Error(`${option} takes ${words.join(', ')}, not "${text}"`);
   return word;
 }
 
@@ -84,7 +84,6 @@ const unitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 function durationIn(option: string, text: string): number {
   const [, count, unit = ''] = /^(\d+)(s|m|h)$/.exec(text) ?? [];
   const unitMs = unitsMs[unit];
-  if (unitMs === undefined)
-    throw new Error(`${option} takes 90s, 10m or 1h, not "${text}"\n${usage}`);
+  if (unitMs === undefined) throw new Error(`${option} takes 90s, 10m or 1h, not "${text}"`);
   return Number(count) * unitMs;
 }
