@@ -233,7 +233,12 @@ const lossPattern = /^(?:08|57P|58|XX|F0)/;
 
 function meansLoss(state: string, phase: PostgresPhase): boolean {
   // A commit that met a full disk may have reached the log already; a statement that did has not.
-  return lossPattern.test(state) || (phase === 'commit' && state.startsWith('53'));
+  return isOver(state) || (phase === 'commit' && state.startsWith('53'));
+}
+
+/** Whether it says that the session is over, in the words of the server or of a pooler in between. */
+export function isOver(state: string): boolean {
+  return lossPattern.test(state);
 }
 
 /** The five characters of the standard, which a `pg` error has in `code`; Node's own codes hold no digit. */

@@ -15,6 +15,8 @@ export {
   takenAway,
   tellsOfLeftOpen,
 } from './errors.js';
+export type { Statement } from './guarded-query.js';
+export { writeGuarded } from './guarded-statement.js';
 export { GuestLines, isPool } from './guest-lines.js';
 export { quoteLiteral, quoteSchema } from './identifiers.js';
 export { refuseIfInside, refuseLeftOpen } from './left-open.js';
@@ -32,7 +34,9 @@ export { type Answer, type Operation, PostgresOperations } from './operations.js
 export { OwnLines } from './own-lines.js';
 export { validateUrl } from './pg-package.js';
 export { PostgresPoolHandle } from './pool.js';
-export { OpeningStatements, PreparedOpening } from './prepared-opening.js';
+export { PreparedGuard } from './prepared-guard.js';
+export { beginStatement, PreparedOpening } from './prepared-opening.js';
+export { PreparedStatements } from './prepared-statements.js';
 export { type Ask, ask, PostgresSession } from './session.js';
 export { runTransaction, type TransactionSteps } from './transaction.js';
 export { transactionStamp } from './watched.js';

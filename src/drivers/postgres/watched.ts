@@ -8,7 +8,7 @@ import {
 import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
 import type { PreparedOpening } from './prepared-opening.js';
 import { TransactionWatch } from './watch.js';
-import { exchange, type StatementAnswer, type WiredClient } from './wire.js';
+import { exchange, isInside, type StatementAnswer, type WiredClient } from './wire.js';
 import { queryMessage } from './wire-messages.js';
 
 /** The SQLSTATE by which we learn that what is to be ended is not what was begun. */
@@ -61,11 +61,6 @@ async function rollBackLost(client: WiredClient, own: TransactionAsk): Promise<v
   } catch (error) {
     if (!(error instanceof OverError)) throw classifyPostgresError(error, 'transaction', own.what);
   }
-}
-
-function isInside(client: WiredClient): boolean {
-  const status = client.getTransactionStatus();
-  return status === 'T' || status === 'E';
 }
 
 class WatchedTransaction implements OpenTransaction {

@@ -4,7 +4,11 @@ import type { TransactionAsk } from './open-transaction.js';
 
 /** The slice of a `pg` client's connection by which cursors and streams of others are read as well. */
 export interface Wire {
-  readonly stream: { write(bytes: Uint8Array): unknown };
+  readonly stream: {
+    /** How many bytes it still has to hand on. */
+    readonly writableLength?: number;
+    write(bytes: Uint8Array): unknown;
+  };
   on(event: 'commandComplete', listener: (message: { text?: unknown }) => void): unknown;
   removeListener(
     event: 'commandComplete',
@@ -12,12 +16,23 @@ export interface Wire {
   ): unknown;
 }
 
+/** What a `pg` client takes that it did not make: it calls `submit` when it is this one's turn, and then hands on what comes. */
+export interface Submittable {
+  submit(connection: Wire): Error | null;
+}
+
 /** A client whose wire can be used. */
 export interface WiredClient {
   readonly connection: Wire;
   /** `I`, `T` or `E`: no transaction, one, one that has failed. As the last answer said. */
   getTransactionStatus(): string | null;
-  query(exchange: Exchange): unknown;
+  query(query: Submittable): unknown;
+}
+
+/** Whether a transaction is open there, as the last answer said. */
+export function isInside(client: WiredClient): boolean {
+  const status = client.getTransactionStatus();
+  return status === 'T' || status === 'E';
 }
 
 /**
@@ -46,24 +61,21 @@ export interface StatementAnswer {
   readonly fields: readonly (string | null)[];
 }
 
-type Settle = (error: Error | null, answers?: StatementAnswer[]) => void;
+export type Settle<Answer> = (error: Error | null, answer?: Answer) => void;
 
-/**
- * One message of ours and its answer, in the shape in which a `pg` client takes what it did not make: it calls `submit` when
- * it is this one's turn, and then hands on what comes.
- */
-export class Exchange {
+/** One message of ours and its answer. */
+class Exchange implements Submittable {
   /**
    * Called once. Looked for by the client, and wrapped by what traces its queries, where that looks at more than a `text`: such
    * as has none is a query without an end to some.
    */
-  callback: Settle;
+  callback: Settle<StatementAnswer[]>;
   readonly #message: () => Uint8Array | Error;
   readonly #answers: StatementAnswer[] = [];
   #fields: readonly (string | null)[] = [];
 
   /** @param message is asked when all that was sent before has its answer. An error: nothing is sent, and it is the outcome. */
-  constructor(message: () => Uint8Array | Error, callback: Settle) {
+  constructor(message: () => Uint8Array | Error, callback: Settle<StatementAnswer[]>) {
     this.#message = message;
     this.callback = callback;
   }
@@ -103,17 +115,30 @@ export class Exchange {
 /** Sends a message of ours in its turn. Rejects with what the client or the server says, as it is. */
 export function exchange(
   client: WiredClient,
-  { runtime, timeoutMs }: Pick<TransactionAsk, 'runtime' | 'timeoutMs'>,
+  own: Pick<TransactionAsk, 'runtime' | 'timeoutMs'>,
   message: () => Uint8Array | Error,
 ): Promise<StatementAnswer[]> {
+  return answerTo(
+    client,
+    own,
+    (settle: Settle<StatementAnswer[]>) => new Exchange(message, settle),
+  );
+}
+
+/** Rejects with what the client or the server says, as it is. @param make is given what takes the answer. */
+export function answerTo<Answer>(
+  client: WiredClient,
+  { runtime, timeoutMs }: Pick<TransactionAsk, 'runtime' | 'timeoutMs'>,
+  make: (settle: Settle<Answer>) => Submittable,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const timer = runtime.setTimer(timeoutMs, () => reject(new NoAnswerError(timeoutMs)));
-    const settle: Settle = (error, answers = []) => {
+    const settle: Settle<Answer> = (error, answer) => {
       timer.cancel();
       if (error) reject(error);
-      else resolve(answers);
+      else resolve(answer as Answer);
     };
-    const sent = client.query(new Exchange(message, settle));
+    const sent = client.query(make(settle));
     // As of a `query` that was replaced for all clients by one that waits.
     if (sent instanceof Promise) sent.catch(settle);
   });

@@ -8,11 +8,10 @@ import {
   type PostgresPool,
   PostgresPoolHandle,
   type PostgresQueryable,
-  runTransaction,
-  type TransactionSteps,
+  type PostgresResult,
 } from '../../drivers/postgres/index.js';
 import { type Known, requireKnown } from '../../errors/checks.js';
-import { ClosedError, StoreRefusedError } from '../../errors/index.js';
+import { ClosedError } from '../../errors/index.js';
 import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
 import {
   type Candidate,
@@ -26,16 +25,10 @@ import {
 } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
-import type { Opening } from './opening.js';
 import { type PostgresFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
-import {
-  type FenceStatements,
-  fenceStatements,
-  migrationSql,
-  notInstalled,
-  otherIsolation,
-  otherLimits,
-} from './statements.js';
+import { type PostgresStatement, validateStatement } from './statement.js';
+import { type FenceStatements, fenceStatements, migrationSql } from './statements.js';
+import { FenceTransactions } from './transactions.js';
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
 export interface PostgresFence<Client extends PostgresClient = PostgresClient>
@@ -48,6 +41,23 @@ export interface PostgresFence<Client extends PostgresClient = PostgresClient>
    * {@link OptionError}: claim it first. In `READ COMMITTED` a race ends in a wait.
    */
   check(transaction: PostgresQueryable, token: FencingToken): Promise<void>;
+  /**
+   * Executes one statement, and commits it in one atomic step with the check of the token: what {@link transaction} does with
+   * `client.query(text, values)` as its work, in one message to the server where that can be.
+   *
+   * It has `waitTimeoutMs` and twice `timeoutMs` for all of it there.
+   *
+   * @param statement its text, or `{ text, values, name }`. One statement, without `BEGIN` or `COMMIT`.
+   * @param values as `pg` takes them.
+   * @returns as `client.query` does: `rows`, `rowCount`.
+   * @throws {StaleTermError} or {@link LeaseEndedError}, as {@link claim}, with nothing executed; what the statement fails with,
+   * as `pg` has it, with nothing written; {@link OutcomeUnknownError} if no answer came, or the connection was lost before it did.
+   */
+  write<Row extends object = Record<string, unknown>>(
+    token: FencingToken,
+    statement: string | PostgresStatement,
+    values?: readonly unknown[],
+  ): Promise<PostgresResult<Row>>;
   recordOnce(
     transaction: PostgresQueryable,
     scope: string,
@@ -105,9 +115,6 @@ function isLimited(
   return Object(options).idle_in_transaction_session_timeout === idleInTransactionTimeoutMs;
 }
 
-/** Named, since a role or a database may have another default, in which races end in errors. */
-const beginCommitted = 'BEGIN ISOLATION LEVEL READ COMMITTED';
-
 class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Client> {
   readonly promises: FencePromises = {
     resource: 'postgres',
@@ -121,8 +128,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   readonly #guard: TermGuard;
   readonly #guest: Guest;
   readonly #pool: PostgresPoolHandle<Client>;
-  /** Whether some session here has another isolation by default. */
-  #namesIsolation = false;
+  readonly #transactions: FenceTransactions<Client>;
   #closing: Promise<void> | undefined;
 
   constructor(source: string | PostgresPool<Client>, options: ResolvedOptions) {
@@ -136,16 +142,11 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
       lockTimeoutMs: options.waitTimeoutMs,
       statementTimeoutMs: options.waitTimeoutMs + options.timeoutMs,
     });
+    this.#transactions = new FenceTransactions(options, this.#guard, this.#guest, this.#pool);
   }
 
   async claim(token: FencingToken): Promise<void> {
-    const candidate = this.#accept(token);
-    const what = `the claim of "${candidate.name}"`;
-    // The pool may be the user's, whose limits are too short for this wait. What is waited for is locks.
-    const limits = `SET LOCAL lock_timeout = ${this.#options.waitTimeoutMs}; SET LOCAL statement_timeout = 0`;
-    await this.#transact(what, (client) => this.#guard.admit(client, candidate, what), {
-      begin: `${beginCommitted}; ${limits}`,
-    });
+    await this.#transactions.claim(this.#accept(token));
   }
 
   async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
@@ -162,47 +163,18 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     const candidate = this.#accept(token);
     validateWork(work);
     const what = `the transaction under "${candidate.name}"`;
-    let hasBegun = false;
-    const hosted = (client: Client) => {
-      hasBegun = true;
-      return this.#guest.host(client, work);
-    };
-    const opening = this.#guard.atBegin(candidate);
-    if (opening !== undefined) {
-      try {
-        return await this.#transact(what, hosted, this.#stepsOf(opening));
-      } catch (error) {
-        if (hasBegun || !this.#mayBeAdmitted(error)) throw error;
-      }
-    }
-    return await this.#transact(what, async (client) => {
-      await this.#guard.admit(client, candidate, what);
-      return await hosted(client);
-    });
+    return await this.#transactions.under(candidate, what, work);
   }
 
-  /** Where the default is READ COMMITTED already, it need not be named, which costs as much as a lock. */
-  #stepsOf({ mark, prepared }: Opening): Omit<TransactionSteps, 'ask'> {
-    return this.#namesIsolation
-      ? { begin: beginCommitted, mark }
-      : { begin: 'BEGIN', mark, prepared };
-  }
-
-  /** Whether the begin of a transaction was refused for what another one, which asks more, can put right. */
-  #mayBeAdmitted(error: unknown): boolean {
-    if (!(error instanceof StoreRefusedError)) return false;
-    switch (error.storeCode) {
-      case notInstalled:
-        return true;
-      case otherIsolation:
-        this.#namesIsolation = true;
-        return true;
-      case otherLimits:
-        this.#guard.setLimits();
-        return true;
-      default:
-        return false;
-    }
+  async write<Row extends object = Record<string, unknown>>(
+    token: FencingToken,
+    statement: string | PostgresStatement,
+    values?: readonly unknown[],
+  ): Promise<PostgresResult<Row>> {
+    const candidate = this.#accept(token);
+    const asked = validateStatement(statement, values);
+    const what = `the write under "${candidate.name}"`;
+    return await this.#transactions.write<Row>(candidate, what, asked);
   }
 
   async recordOnce(
@@ -248,7 +220,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     this.#assertOpen();
     const what = `the migration of schema "${this.#options.schema}"`;
     const own = this.#ask(what);
-    await this.#transact(what, async (client) => {
+    await this.#transactions.run(what, async (client) => {
       // `IF NOT EXISTS` alone fails when two create at once, and needs the privilege to create even if all is there.
       await ask(client, own, 'SELECT pg_advisory_xact_lock($1)', [migrationLockKey]);
       const { rows } = await ask<{ migrated: boolean }>(client, own, this.#statements.isMigrated);
@@ -261,7 +233,7 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     validateAge(olderThanMs);
     const what = 'forgetting old effects';
     const values = [olderThanMs, forgottenAtOnce];
-    return await this.#transact(what, async (client) => {
+    return await this.#transactions.run(what, async (client) => {
       const { forget } = this.#statements;
       const { rows } = await ask<{ count: number }>(client, this.#ask(what), forget, values);
       return rows[0]?.count ?? 0;
@@ -271,16 +243,6 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
   async close(): Promise<void> {
     this.#closing ??= this.#pool.close();
     await this.#closing;
-  }
-
-  #transact<Result>(
-    what: string,
-    body: (client: Client) => Promise<Result>,
-    { begin, mark, prepared }: Omit<TransactionSteps, 'ask'> = { begin: beginCommitted },
-  ): Promise<Result> {
-    const { runtime, timeoutMs } = this.#options;
-    const steps = { begin, mark, prepared, ask: { runtime, timeoutMs, what } };
-    return this.#pool.withSession(what, (session) => runTransaction(session, steps, body));
   }
 
   #ask(what: string, phase: PostgresPhase = 'transaction'): Ask {

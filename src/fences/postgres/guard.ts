@@ -3,6 +3,7 @@ import {
   ask,
   type PostgresPhase,
   type PostgresQueryable,
+  type PreparedGuard,
 } from '../../drivers/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
 import type { EndReason } from '../../leases/index.js';
@@ -86,6 +87,19 @@ export class TermGuard {
    */
   atBegin(candidate: Candidate): Opening | undefined {
     return this.#options.leases === undefined ? this.#openings.of(candidate) : undefined;
+  }
+
+  /**
+   * What goes with a statement that is a transaction of its own. It does not look at the lease, and the statement may read
+   * what is older than its lock, so that the term must have been installed before: `undefined` if that is not known.
+   */
+  atOnce(candidate: Candidate): PreparedGuard | undefined {
+    return this.#options.leases === undefined ? this.#openings.guardOf(candidate) : undefined;
+  }
+
+  /** Something was committed under the candidate: it is installed. */
+  committed(candidate: Candidate): void {
+    this.#openings.committed(candidate);
   }
 
   /** A transaction was refused at its begin since its session has other limits. */

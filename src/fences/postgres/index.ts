@@ -13,4 +13,5 @@ export {
   postgresRowGuard,
   type RowValues,
 } from './row-guard.js';
+export type { PostgresStatement } from './statement.js';
 export { migrationSql } from './statements.js';

@@ -1,8 +1,10 @@
 import {
+  beginStatement,
   lockKey,
-  OpeningStatements,
+  PreparedGuard,
   PreparedOpening,
   type PreparedStatement,
+  PreparedStatements,
   type StatementAnswer,
   type TransactionSteps,
 } from '../../drivers/postgres/index.js';
@@ -29,6 +31,9 @@ export interface Opening {
 interface KeptOpening extends Opening {
   readonly term: number;
   readonly holderDigest: string;
+  readonly guard: PreparedGuard;
+  /** Something was committed under it here. */
+  isInstalled: boolean;
 }
 
 /** What the fence computes once for a name. A digest costs more than all else that is done for a transaction. */
@@ -36,7 +41,8 @@ export class Openings {
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
   #lock: PreparedStatement;
-  #prepared: OpeningStatements;
+  #prepared: PreparedStatements;
+  readonly #guarding: PreparedStatements;
   readonly #lockKeys = new Map<string, string>();
   /** Of the last token of each name. */
   readonly #openings = new Map<string, KeptOpening>();
@@ -47,6 +53,7 @@ export class Openings {
     this.#statements = statements;
     this.#lock = areLimited ? statements.lockAtBegin : statements.limitAndLockAtBegin;
     this.#prepared = this.#preparing();
+    this.#guarding = new PreparedStatements([statements.lockOrFail, statements.lookOrFail]);
   }
 
   /** From now on each transaction sets its limits: some session here does not have them as they should be. */
@@ -57,8 +64,8 @@ export class Openings {
     this.#openings.clear();
   }
 
-  #preparing(): OpeningStatements {
-    return new OpeningStatements([this.#lock, this.#statements.lookAtBegin]);
+  #preparing(): PreparedStatements {
+    return new PreparedStatements([beginStatement, this.#lock, this.#statements.lookAtBegin]);
   }
 
   lockKeyOf(name: string): string {
@@ -66,7 +73,22 @@ export class Openings {
     return kept ?? put(this.#lockKeys, name, lockKey(this.#options.schema, name));
   }
 
+  /** What one statement goes out with that is a transaction of its own. `undefined` unless it was installed before. */
+  guardOf(candidate: Candidate): PreparedGuard | undefined {
+    const { guard, isInstalled } = this.#of(candidate);
+    return isInstalled && guard.isUsable ? guard : undefined;
+  }
+
+  /** Something was, under the candidate. */
+  committed(candidate: Candidate): void {
+    this.#of(candidate).isInstalled = true;
+  }
+
   of(candidate: Candidate): Opening {
+    return this.#of(candidate);
+  }
+
+  #of(candidate: Candidate): KeptOpening {
     const { name, term, holderDigest } = candidate;
     const kept = this.#openings.get(name);
     const isSame = kept?.term === term && kept.holderDigest === holderDigest;
@@ -75,17 +97,23 @@ export class Openings {
 
   #make({ name, term, holderDigest }: Candidate): KeptOpening {
     const { idleInTransactionTimeoutMs: idleLimitMs } = this.#options;
-    const { passAtBegin, lookAtBegin } = this.#statements;
+    const { passAtBegin, lookAtBegin, lockOrFail, lookOrFail } = this.#statements;
     const key = this.lockKeyOf(name);
     const literals = { name, term, holderDigest, lockKey: key, idleLimitMs };
+    const installed = [name, String(term), holderDigest];
     const running = [
       [this.#lock, [key, shownDuration(idleLimitMs)]],
-      [lookAtBegin, [name, String(term), holderDigest]],
+      [lookAtBegin, installed],
+    ] as const;
+    const guarding = [
+      [lockOrFail, [key]],
+      [lookOrFail, installed],
     ] as const;
     return {
-      ...{ term, holderDigest },
+      ...{ term, holderDigest, isInstalled: false },
       mark: (nonce) => passAtBegin(literals, nonce),
       prepared: new PreparedOpening(this.#prepared, running, refusalIn),
+      guard: new PreparedGuard(this.#guarding, guarding),
     };
   }
 }

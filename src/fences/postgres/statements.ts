@@ -119,6 +119,9 @@ const limitsAreAsTold = (
 ) => `current_setting('idle_in_transaction_session_timeout') = ${idleLimit}
   AND current_setting('synchronous_commit') = 'on'`;
 
+const durabilityIsSet = `current_setting('synchronous_commit') IN ('on', 'remote_apply')
+    OR set_config('synchronous_commit', 'on', true) IS NOT NULL`;
+
 /**
  * Sets both of them, in a statement that runs at every transaction's begin: what is as it should be is not set again, since a
  * setting that changes costs as much as a statement. Never null.
@@ -130,8 +133,7 @@ const limitsAreSet = (
     WHEN '0' THEN set_config('idle_in_transaction_session_timeout', ${idleLimit}, true) IS NOT NULL
     ELSE current_setting('idle_in_transaction_session_timeout')::interval <= ${idleLimit}::interval
       OR set_config('idle_in_transaction_session_timeout', ${idleLimit}, true) IS NOT NULL END
-  AND (current_setting('synchronous_commit') IN ('on', 'remote_apply')
-    OR set_config('synchronous_commit', 'on', true) IS NOT NULL)`;
+  AND (${durabilityIsSet})`;
 
 /** A duration in the unit in which PostgreSQL shows a setting: the largest that leaves no rest. */
 export function shownDuration(durationMs: number): string {
@@ -216,6 +218,26 @@ FOR SHARE OF f`,
      */
     lookAtBegin: preparedStatement(
       `SELECT FROM ${fences} AS f WHERE f.name = $1 AND f.term = $2 AND f.holder_digest = $3`,
+      [textType, bigintType, textType],
+    ),
+
+    /**
+     * What goes with one statement in one message: either of both fails, with what it found in its message, unless the token
+     * passes, and the server skips the rest. In and keeping true: as `lockAtBegin` and `lookAtBegin`, but for the limit of
+     * idle time, since nobody is waited for within a message.
+     */
+    lockOrFail: preparedStatement(
+      `SELECT CAST(CASE
+  WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'tenure: this statement may see what is older than its lock'
+  WHEN NOT (${durabilityIsSet}) THEN 'tenure: synchronous_commit could not be set'
+  WHEN pg_try_advisory_xact_lock_shared($1) THEN '1'
+  ELSE 'tenure: another term of this name is being installed' END AS int)`,
+      [bigintType],
+    ),
+    lookOrFail: preparedStatement(
+      `SELECT CAST(CASE WHEN EXISTS (
+  SELECT FROM ${fences} AS f WHERE f.name = $1 AND f.term = $2 AND f.holder_digest = $3
+) THEN '1' ELSE 'tenure: this term is not installed' END AS int)`,
       [textType, bigintType, textType],
     ),
 

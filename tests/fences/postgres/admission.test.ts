@@ -9,6 +9,7 @@ import {
 } from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
 import { openPool, preparedDatabase, put, readData, wrapped } from './subject.js';
+import { framesOf, kindsOf, onlyStream } from './wire.js';
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -106,17 +107,6 @@ describe('a transaction under an installed term that the server is about to begi
   );
 });
 
-/** The messages of the protocol that are in it. */
-function framesOf(bytes: Buffer): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const end = start + 1 + bytes.readInt32BE(start + 1);
-    frames.push(bytes.subarray(start, end));
-    start = end;
-  }
-  return frames;
-}
-
 /** A pool of one client, which holds back the next message of prepared statements, but for its first frames. */
 async function stoppedWire(sentCount: number) {
   const own = openPool(database.url, { max: 1 });
@@ -124,14 +114,12 @@ async function stoppedWire(sentCount: number) {
   const begin = async (token: Parameters<typeof onOwn.transaction>[0], name: string) => {
     // What is prepared need not be prepared again.
     await onOwn.transaction(token, async () => {});
-    const client = await own.connect();
-    client.release();
-    const stream: { write(bytes: Buffer): void } = Reflect.get(client, 'connection').stream;
+    const stream = await onlyStream(own);
     let letGo = () => {};
     stream.write = (bytes: Buffer) => {
       Reflect.deleteProperty(stream, 'write');
       const frames = framesOf(bytes);
-      expect(frames.map((frame) => String.fromCharCode(frame[0] ?? 0)).join('')).toBe('BEBEBES');
+      expect(kindsOf(bytes)).toBe('BEBEBES');
       letGo = () => stream.write(Buffer.concat(frames.slice(sentCount)));
       stream.write(Buffer.concat(frames.slice(0, sentCount)));
     };

@@ -55,6 +55,34 @@ describe('the PostgreSQL fence behind a pooler in transaction mode', () => {
     await pool.end();
     await direct.close();
   });
+
+  it('guards each write of one statement, whose session may have prepared nothing of it', async () => {
+    const direct = postgresFence(server.url);
+    const token = tokenOf('single', 5);
+    await direct.claim(token);
+    const pool = openPool(pooler.url, { max: 1 });
+    const fence = postgresFence<pg.PoolClient>(pool);
+    const insert = 'INSERT INTO public.data VALUES ($1, $2) RETURNING pg_backend_pid() AS pid';
+    const write = async (key: string) =>
+      (await fence.write<{ pid: number }>(token, insert, [key, 'there'])).rows[0]?.pid;
+    // As above: each of them is in the other session than the last.
+    let holder = await hold();
+    for (let round = 1; round <= 8; round++) {
+      const used = await write(`single/${round}`);
+      expect(used).not.toBe(holder.session);
+      const next = await hold();
+      expect(next.session).toBe(used);
+      await holder.release();
+      holder = next;
+      expect(await readData(server.url, `single/${round}`)).toBe('there');
+    }
+    await direct.claim(tokenOf('single', 6));
+    await expect(write('too late')).rejects.toBeInstanceOf(StaleTermError);
+    expect(await readData(server.url, 'too late')).toBeUndefined();
+    await holder.release();
+    await pool.end();
+    await direct.close();
+  });
 });
 
 async function sessionOf(client: pg.ClientBase): Promise<number> {
