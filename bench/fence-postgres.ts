@@ -14,6 +14,8 @@ const sides = [
   { writers: 1, wanted: 0.8 },
   { writers: 16, wanted: 0.9 },
 ] as const;
+/** Of a write of one message, in throughput and in processor time. */
+const wantedOfWrite = 0.9;
 
 type Write = (row: number) => Promise<void>;
 
@@ -26,7 +28,7 @@ const pools = {
 } as const;
 
 /**
- * The same durable transaction with the fence and without it; each writer has a connection and a row of its own. In a pool that
+ * The same durable transaction with the fence and without it, and the same single statement as a fenced write; each writer has a connection and a row of its own. In a pool that
  * sets the idle limit, as the documentation advises, and in one that leaves it to the fence.
  */
 export async function fencedWrites(): Promise<Finding[]> {
@@ -50,12 +52,18 @@ async function fencedWritesIn(kind: string, settings: pg.PoolConfig): Promise<Fi
     await fence.claim(token);
     const fenced: Write = (row) =>
       fence.transaction(token, async (client) => void (await client.query(update, [row])));
+    const single: Write = async (row) => void (await fence.write(token, update, [row]));
+    const bare: Write = async (row) => void (await pool.query(update, [row]));
     const findings: Finding[] = [];
     for (const { writers, wanted } of sides) {
-      const measured = await measure(writers, server.pid, fenced, plain(pool));
-      findings.push(finding(kind, writers, wanted, measured));
+      const against = (write: Write, reference: Write) =>
+        measure(writers, server.pid, write, reference);
+      const place = `${writers === 1 ? '1 writer' : `${writers} writers of one term`}, ${kind}`;
+      findings.push(ofTransaction(place, wanted, await against(fenced, plain(pool))));
+      findings.push(ofWrite(place, await against(single, plain(pool))));
+      findings.push(ofBare(place, await against(single, bare)));
     }
-    findings.push(await messages(kind, pool, fenced));
+    findings.push(await messages(kind, pool, { fenced, single }));
     await fence.close();
     return findings;
   } finally {
@@ -103,46 +111,88 @@ async function measure(
   return { ...result, timeUs: isTold ? [median(ours), median(others)] : undefined };
 }
 
-function finding(kind: string, writers: number, wanted: number, measured: Measured): Finding {
-  const { ratio, ours, reference, timeUs } = measured;
-  const ofWriters = writers === 1 ? '1 writer' : `${writers} writers of one term`;
-  const inTime = timeUs?.map(Math.round).join(' against ');
-  const time = inTime === undefined ? '' : `; processor time ${inTime} microseconds`;
+function ofTransaction(place: string, wanted: number, measured: Measured): Finding {
   return {
-    what: `a fenced PostgreSQL transaction against the same one without the fence, ${ofWriters}, ${kind}`,
-    measured: `${rounded(ratio)} of it (${Math.round(ours)}/s against ${Math.round(reference)}/s)${time}`,
+    what: `a fenced PostgreSQL transaction against the same one without the fence, ${place}`,
+    measured: told(measured),
     wanted: `at least ${wanted}`,
-    met: ratio >= wanted,
+    met: measured.ratio >= wanted,
   };
 }
 
-/** What goes over the wire for one fenced transaction; the plain one takes three messages of one statement each. */
-async function messages(kind: string, pool: pg.Pool, fenced: Write): Promise<Finding> {
+function ofWrite(place: string, measured: Measured): Finding {
+  const { ratio, timeUs } = measured;
+  const inTime = timeUs === undefined ? ratio : timeUs[1] / timeUs[0];
+  return {
+    what: `a fenced write of one statement against the transaction of three messages, ${place}`,
+    measured: told(measured),
+    wanted: `at least ${wantedOfWrite}, in processor time as well`,
+    met: Math.min(ratio, inTime) >= wantedOfWrite,
+  };
+}
+
+function ofBare(place: string, measured: Measured): Finding {
+  return {
+    what: `the same write against the bare statement, which commits by itself and which nothing fences, ${place}`,
+    measured: told(measured),
+    wanted: 'no bound: to compare with',
+    met: true,
+  };
+}
+
+function told({ ratio, ours, reference, timeUs }: Measured): string {
+  const inTime = timeUs?.map(Math.round).join(' against ');
+  const time = inTime === undefined ? '' : `; processor time ${inTime} microseconds`;
+  return `${rounded(ratio)} of it (${Math.round(ours)}/s against ${Math.round(reference)}/s)${time}`;
+}
+
+/** What goes over the wire for one of each; the plain transaction takes three messages of one statement each. */
+async function messages(
+  kind: string,
+  pool: pg.Pool,
+  { fenced, single }: { readonly fenced: Write; readonly single: Write },
+): Promise<Finding> {
   const others = await Promise.all(Array.from({ length: 15 }, () => pool.connect()));
   // The one that is left is used by all that follows. What it has prepared, it has prepared already.
   await fenced(0);
+  await single(0);
   const client = await pool.connect();
   client.release();
   const connection: EventEmitter = Reflect.get(client, 'connection');
-  let messageCount = 0;
-  let statementCount = 0;
-  connection.on('readyForQuery', () => {
-    messageCount += 1;
-  });
-  connection.on('commandComplete', () => {
-    statementCount += 1;
-  });
   try {
-    await fenced(0);
+    const [transaction, write] = [
+      await counted(connection, () => fenced(0)),
+      await counted(connection, () => single(0)),
+    ];
+    return {
+      what: `what a fenced transaction of one write, and a fenced write, costs, whatever the load, ${kind}`,
+      measured: `${transaction.join(' messages with ')} statements; ${write.join(' message with ')} statements`,
+      wanted: '3 messages, with 5 statements at the most; 1 message, with 3 statements',
+      met: transaction[0] === 3 && transaction[1] <= 5 && write[0] === 1 && write[1] === 3,
+    };
   } finally {
     for (const other of others) other.release();
   }
-  return {
-    what: `what a fenced transaction of one write costs, whatever the load, ${kind}`,
-    measured: `${messageCount} messages with ${statementCount} statements`,
-    wanted: '3 messages, with 5 statements at the most',
-    met: messageCount === 3 && statementCount <= 5,
+}
+
+/** How many messages are answered, and how many statements are executed. */
+async function counted(
+  connection: EventEmitter,
+  act: () => Promise<void>,
+): Promise<readonly [number, number]> {
+  const counts: [number, number] = [0, 0];
+  const onMessage = () => {
+    counts[0] += 1;
   };
+  const onStatement = () => {
+    counts[1] += 1;
+  };
+  connection.on('readyForQuery', onMessage);
+  connection.on('commandComplete', onStatement);
+  await act();
+  connection.off('readyForQuery', onMessage);
+  connection.off('commandComplete', onStatement);
+  return counts;
 }
 
 async function perSecond(writers: number, write: Write): Promise<number> {
