@@ -55,6 +55,9 @@ async function fencedWritesIn(kind: string, settings: pg.PoolConfig): Promise<Fi
     const single: Write = async (row) => void (await fence.write(token, update, [row]));
     const bare: Write = async (row) => void (await pool.query(update, [row]));
     const findings: Finding[] = [];
+    // Compiled as in a process that has run for a while, on both sides.
+    for (let round = 0; round < 4; round++)
+      for (const write of [fenced, single, plain(pool), bare]) await perSecond(16, write);
     for (const { writers, wanted } of sides) {
       const against = (write: Write, reference: Write) =>
         measure(writers, server.pid, write, reference);
