@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { playMany, playOne } from '../../src/cli/sim/play.js';
 import { RecordingTerminal } from './session.js';
 
@@ -38,6 +38,16 @@ describe('tenure sim', { timeout: 60_000 }, () => {
     expect(terminal.answerText).toMatch(/^ +\d+ {2}a lease ended: released, released$/m);
     expect(terminal.noteText).toMatch(/^4 seeds, \d+ simulated minutes, \d+ a second/);
   });
+
+  it.each([12, 16])(
+    'tells of no store that is not reached in seed %i, as this process',
+    async (seed) => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+      await playMany({ from: seed, to: seed }, {}, new RecordingTerminal(), goOn);
+      expect(warn.mock.calls).toEqual([]);
+      warn.mockRestore();
+    },
+  );
 
   it('plays a schedule from a file instead of that of the seed', async () => {
     const fault = { kind: 'crash', machine: 'store', atMs: 1_234, forMs: 500 };

@@ -28,6 +28,8 @@ function lead(host: SimHost, stage: ScenarioStage): App {
   const leases = host.leases(timing);
   const elections = new Elections(leases);
   const one = elections.election(name, { firstPauseMs: 100, longestPauseMs: 2_000 });
+  // A store that does not answer is no news here, and no warning of this process.
+  one.events.on('campaignFailed', () => {});
   one.events.on('elected', ({ lease }) => host.note('elected', `term ${lease.term}`));
   const leaving = new AbortController();
   const isLed = one.lead((lease, { stopping }) => count(host, lease, stopping), {

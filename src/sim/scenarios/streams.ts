@@ -60,6 +60,8 @@ function publishAndHandle(
     abandonedAfterMs: 3_000,
     handler: (message, { lease }) => shards.handling(lease, handle(message, lease)),
   });
+  // A store that does not answer is no news here, and no warning of this process.
+  worker.events.on('shardsFailed', () => {});
   const leaving = new AbortController();
   shards.joined(host, worker);
   // It is stopped below, and then a start that waits for the store ends too.
