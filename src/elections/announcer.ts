@@ -7,6 +7,8 @@ import { type ElectionEvents, electionEventNames } from './events.js';
  */
 export class Announcer {
   readonly #emitter = new Emitter<ElectionEvents>(electionEventNames);
+  /** What is told here alone: the store has answered that a campaign stands in the queue. */
+  readonly admissions = new Emitter<{ admitted: undefined }>({ admitted: true });
   readonly #queue: (() => void)[] = [];
   #isTelling = false;
 

@@ -81,11 +81,14 @@ export class Campaigner {
     signal: AbortSignal,
     { waitMs, above, onAdmitted }: Wanted,
   ): Promise<Lease | undefined> {
-    const { leases, options, presence } = this.#context;
+    const { leases, options, presence, announcer } = this.#context;
     const lease = await leases.acquire(options.name, {
       ...options.acquire,
       ...(above !== undefined && { above }),
-      ...(onAdmitted !== undefined && { onAdmitted }),
+      onAdmitted: () => {
+        announcer.admissions.emit('admitted', undefined);
+        onAdmitted?.();
+      },
       waitMs,
       signal,
       onQueued: () => presence.enterIfOpen(),

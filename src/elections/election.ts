@@ -87,6 +87,11 @@ export class Election {
     return this.#announcer.events.overhear(name, listener);
   }
 
+  /** @internal A campaign of this process stands in the queue, by the word of the store. */
+  onAdmitted(listener: () => void): Unsubscribe {
+    return this.#announcer.admissions.on('admitted', listener);
+  }
+
   /** The lease by which this process leads, by the clock; `undefined` if it does not. */
   get current(): Lease | undefined {
     return this.#candidacy.current.lease;

@@ -30,7 +30,7 @@ export interface ElectionEvents {
   duplicate: { readonly id: string };
   /**
    * What this process saw when it lost a term cannot be kept for `tenure diagnose`: the store denies it, or something foreign
-   * stands in its place. Once for each cause. Leading goes on.
+   * stands in its place. It is tried again. Once for each cause. Leading goes on.
    */
   evidenceFailed: { readonly error: unknown };
 }

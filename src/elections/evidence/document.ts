@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { RecordCorruptError } from '../../errors/index.js';
-import { type Evidence, evidenceCount, evidenceLifeMs, mostAheadMs } from './evidence.js';
+import {
+  type Evidence,
+  evidenceCount,
+  evidenceLifeMs,
+  mostAheadMs,
+  type NoteEvidence,
+} from './evidence.js';
 import { parseEvidence } from './parse.js';
 
 /*
@@ -83,12 +89,30 @@ function agreedTime(entries: readonly Evidence[]): number {
   return times[(times.length - 1) >> 1] ?? 0;
 }
 
-/** The oldest of whoever has most, by its index. */
-function mostDispensable(entries: readonly Evidence[]): number {
+/** Of whoever has most, the oldest note that a later one says again, or else the oldest; by its index. */
+export function mostDispensable(entries: readonly Evidence[]): number {
   const counts = new Map<string, number>();
-  for (const { holderId } of entries) counts.set(holderId, (counts.get(holderId) ?? 0) + 1);
+  const latest = new Map<string, number>();
+  for (const [index, entry] of entries.entries()) {
+    counts.set(entry.holderId, (counts.get(entry.holderId) ?? 0) + 1);
+    if (isRepeatable(entry)) latest.set(subjectOf(entry), index);
+  }
   const most = Math.max(...counts.values());
-  return entries.findIndex(({ holderId }) => counts.get(holderId) === most);
+  const isTheirs = ({ holderId }: Evidence) => counts.get(holderId) === most;
+  const repeated = entries.findIndex(
+    (entry, index) =>
+      isTheirs(entry) && isRepeatable(entry) && latest.get(subjectOf(entry)) !== index,
+  );
+  return repeated >= 0 ? repeated : entries.findIndex(isTheirs);
+}
+
+/** A note of no term: that a store failed, that an id is there twice. */
+function isRepeatable(entry: Evidence): entry is NoteEvidence {
+  return entry.kind === 'note' && entry.term === undefined;
+}
+
+function subjectOf({ name, holderId, what }: NoteEvidence): string {
+  return JSON.stringify([name, holderId, what]);
 }
 
 export function formatEvidence(entries: readonly Evidence[]): string {

@@ -34,8 +34,10 @@ export class EvidenceRecorder {
   readonly #refused: RefusalCounter;
   readonly #led = new Map<Lease, Led>();
   readonly #notedAt = new Map<string, Instant>();
-  /** What the store does not keep and was told of, by name and cause. */
+  /** What the store does not keep and was told of, by name and cause: as few as there are elections, and causes of each. */
   readonly #unkept = new Set<string>();
+  /** The last that was asked of the store failed. */
+  #hasFailed = false;
   readonly #ends: (() => void)[];
 
   /**
@@ -60,10 +62,15 @@ export class EvidenceRecorder {
     });
     this.#refused = new RefusalCounter(runtime, (counted) => this.#writer.add(counted));
     this.#ends = [
-      events.on('acquired', ({ lease }) => isOurs(lease.name) && this.#begin(lease)),
-      events.on('renewal', ({ roundTripMs, error }) =>
-        this.#renewals.add(runtime.now(), roundTripMs, error),
-      ),
+      events.on('acquired', ({ lease }) => {
+        this.#answered();
+        if (isOurs(lease.name)) this.#begin(lease);
+      }),
+      events.on('renewal', ({ roundTripMs, error }) => {
+        this.#renewals.add(runtime.now(), roundTripMs, error);
+        if (error === undefined) this.#answered();
+        else this.#hasFailed = true;
+      }),
       events.on('uncertain', ({ lease, cause }) => this.#doubt(lease, cause)),
       events.on('recovered', ({ lease }) => this.#recovered(lease)),
       events.on('lost', ({ lease, reason }) => this.#lost(lease, reason)),
@@ -75,7 +82,7 @@ export class EvidenceRecorder {
   }
 
   /** Notes what an election tells that says something about why its terms end. */
-  follow(election: Pick<Election, 'name' | 'overhear'>): void {
+  follow(election: Pick<Election, 'name' | 'overhear' | 'onAdmitted'>): void {
     const note = (noted: Noted) => this.#note(election.name, noted);
     this.#ends.push(
       election.overhear('duplicate', () => note({ what: 'duplicate-id' })),
@@ -84,9 +91,11 @@ export class EvidenceRecorder {
       ),
       election.overhear('workReturned', ({ term }) => note({ what: 'work-returned', term })),
       election.overhear('workOverdue', ({ term }) => note({ what: 'work-overdue', term })),
-      election.overhear('campaignFailed', ({ error }) =>
-        note({ what: 'store-failed', detail: errorKindOf(error) }),
-      ),
+      election.overhear('campaignFailed', ({ error }) => {
+        this.#hasFailed = true;
+        note({ what: 'store-failed', detail: errorKindOf(error) });
+      }),
+      election.onAdmitted(() => this.#answered()),
     );
   }
 
@@ -101,8 +110,14 @@ export class EvidenceRecorder {
   #notKept(name: string, error: unknown, tell: (name: string, error: unknown) => void): void {
     const key = JSON.stringify([name, nameOf(error)]);
     if (this.#unkept.has(key)) return;
-    if (this.#unkept.size < mostNotes) this.#unkept.add(key);
+    this.#unkept.add(key);
     tell(name, error);
+  }
+
+  /** What waits to be kept is tried when the store answers again, not with each of its answers. */
+  #answered(): void {
+    if (this.#hasFailed) this.#writer.reached();
+    this.#hasFailed = false;
   }
 
   #begin(lease: Lease): void {
