@@ -17,7 +17,7 @@ interface Wanted {
   readonly waitMs: number;
   readonly above?: number | undefined;
   /** As of `Leases.acquire`. */
-  readonly onAdmitted?: () => void;
+  readonly onAdmitted?: (() => void) | undefined;
 }
 
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
@@ -98,6 +98,7 @@ export class Campaigner {
     signal.throwIfAborted();
     return lease;
   }
+
   #failed(error: unknown, retryInMs: number): void {
     this.#context.announcer.tell('campaignFailed', { error, retryInMs });
     this.#unreached.failed(error, retryInMs);

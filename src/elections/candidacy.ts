@@ -1,6 +1,6 @@
 import { ClosedError, OptionError } from '../errors/index.js';
 import { onAbort } from '../events/index.js';
-import type { Lease, Leases } from '../leases/index.js';
+import type { Lease, Leases, WaitOptions } from '../leases/index.js';
 import { elapsedMs } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import { Campaigner } from './campaigner.js';
@@ -18,6 +18,8 @@ export interface CandidacyOptions {
   readonly announcer: Announcer;
   readonly presence: Presence;
 }
+
+type Wanted = Pick<WaitOptions, 'waitMs' | 'signal' | 'onAdmitted'>;
 
 interface UnderWay {
   /** To follow "the election ...". */
@@ -41,13 +43,14 @@ export class Candidacy {
     this.#campaigner = new Campaigner(context);
   }
 
-  campaign(waitMs: number, signal: AbortSignal | undefined): Promise<Lease | undefined> {
+  campaign(options: Wanted): Promise<Lease | undefined> {
+    const { signal } = options;
     const aborter = new AbortController();
     const stop = () => aborter.abort(new ClosedError('this set of elections'));
     return this.#alone('campaigns already', stop, async () => {
       const stopListening = onAbort(signal, () => aborter.abort(signal?.reason));
       try {
-        return await this.#win(waitMs, aborter.signal);
+        return await this.#win(options, aborter.signal);
       } finally {
         stopListening();
       }
@@ -88,13 +91,16 @@ export class Candidacy {
     await this.#context.presence.settled();
   }
 
-  async #win(waitMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+  async #win(
+    { waitMs = Number.POSITIVE_INFINITY, onAdmitted }: Wanted,
+    signal: AbortSignal,
+  ): Promise<Lease | undefined> {
     const { runtime } = this.#context.leases;
     const startedAt = runtime.now();
     for (;;) {
       const passedMs = () => elapsedMs(startedAt, runtime.now());
       const leftMs = Math.max(0, waitMs - passedMs());
-      const lease = await this.#campaigner.wait(signal, { waitMs: leftMs });
+      const lease = await this.#campaigner.wait(signal, { waitMs: leftMs, onAdmitted });
       // A lease that has ended already was never led by.
       if (lease === undefined || this.current.begin(lease, passedMs()) !== undefined) return lease;
     }

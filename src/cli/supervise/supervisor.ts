@@ -26,8 +26,8 @@ export async function supervise(context: RunContext): Promise<number> {
   const stopTelling = tellOfElection(context);
   const pauses = new Pauses(runtime);
   try {
-    for (;;) {
-      const lease = await campaign(context);
+    for (let hasLed = false; ; hasLed = true) {
+      const lease = await campaign(context, hasLed);
       if (typeof lease === 'number') return lease;
       const electedAt = runtime.now();
       const end = await serve(context, lease);
@@ -40,15 +40,25 @@ export async function supervise(context: RunContext): Promise<number> {
   }
 }
 
+/** What stands in the evidence of a command that ended by itself. */
+class CommandFailure extends Error {
+  constructor(status: number) {
+    super(`the command ended with status ${status}`);
+    this.name = `exit status ${status}`;
+  }
+}
+
 /** The exit status, or why the lease was lost, if it is to be campaigned for again. */
 async function serve(
   context: RunContext,
   lease: Lease,
 ): Promise<number | { readonly lostBy: EndReason }> {
-  const { plan, signals, voice, address, write } = context;
+  const { plan, election, signals, voice, address, write } = context;
   const end = await new ChildLife(context, lease).run();
   switch (end.how) {
     case 'ended':
+      if (end.status !== 0 && !signals.isToldToEnd)
+        election.workFailed(lease.term, new CommandFailure(end.status));
       return end.status;
     case 'interrupted':
       throw new InterruptedError(end.signal);

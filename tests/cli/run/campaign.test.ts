@@ -8,7 +8,7 @@ import { Voice } from '../../../src/cli/supervise/voice.js';
 import type { Coordinator } from '../../../src/coordinators/index.js';
 import { MemoryStore, memoryCoordinator } from '../../../src/coordinators/memory/index.js';
 import { Elections } from '../../../src/elections/index.js';
-import { UnreachableError } from '../../../src/errors/index.js';
+import { StoreMisconfiguredError, UnreachableError } from '../../../src/errors/index.js';
 import { Leases } from '../../../src/leases/index.js';
 import { sleep } from '../../../src/time/index.js';
 import { VirtualRuntime } from '../../../src/time/virtual.js';
@@ -115,5 +115,52 @@ describe('a campaign of tenure run', () => {
     const waiting = campaign({ ...context, plan: { ...context.plan, waitMs: 3_000 } });
     expect(await runtime.advanceUntil(waiting)).toMatchObject({ state: 'held' });
     await coordinator.close();
+  });
+
+  describe('of one that is to go on after a loss, where the store refuses what it did not refuse before', () => {
+    const refusal = new StoreMisconfiguredError('this server is a replica');
+    /** The first so many requests of "a" for the lease are as they should be, then others are refused. */
+    const refusing = (goodCount: number, badCount: number) => {
+      let requestCount = 0;
+      return setUp((inner) =>
+        altered(inner, {
+          acquire: async (requests, call) => {
+            const isOfA = requests.some(({ holder }) => holder.id === 'a');
+            if (isOfA) requestCount += 1;
+            const isBad = requestCount > goodCount && requestCount <= goodCount + badCount;
+            if (isOfA && isBad) throw refusal;
+            return inner.acquire(requests, call);
+          },
+        }),
+      );
+    };
+    const goingOn = (context: RunContext) => ({
+      ...context,
+      plan: { ...context.plan, restartsOnLoss: true },
+    });
+
+    it('goes on once it has stood in the queue, as soon as that is over', async () => {
+      const { context, runtime, coordinator } = refusing(1, 3);
+      const other = new Leases(coordinator, { id: 'b', ttlMs: 30_000, runtime });
+      const held = await other.acquire('work');
+      const waiting = campaign(goingOn(context));
+      await runtime.advance(1_000);
+      await held?.release();
+      expect(await runtime.advanceUntil(waiting)).toMatchObject({ state: 'held' });
+    });
+
+    it('goes on if it has led before', async () => {
+      const { context, runtime } = refusing(0, 3);
+      const waiting = campaign(goingOn(context), true);
+      expect(await runtime.advanceUntil(waiting)).toMatchObject({ state: 'held' });
+    });
+
+    it('ends if it has done neither, and so does one that need not go on', async () => {
+      const first = refusing(0, 1);
+      const atStart = campaign(goingOn(first.context));
+      await expect(first.runtime.advanceUntil(atStart)).rejects.toBe(refusal);
+      const other = refusing(0, 1);
+      await expect(other.runtime.advanceUntil(campaign(other.context, true))).rejects.toBe(refusal);
+    });
   });
 });

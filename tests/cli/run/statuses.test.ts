@@ -55,6 +55,15 @@ describe.each(storeNames)('tenure run on %s', { timeout }, (store) => {
     expect((await wrapper.ended).status).toBe(status);
   });
 
+  it('keeps for tenure diagnose that the command has failed, and with which status', async () => {
+    const scene = new Scene(store);
+    await scene.run('a', [], sh('exit 7')).ended;
+    await scene.run('a', [], ['true']).ended;
+    const { findings } = JSON.parse((await scene.tenure('diagnose', 'work', '-o', 'json')).stdout);
+    expect(findings).toMatchObject([{ cause: 'work-failed' }, { cause: 'deploy' }]);
+    expect(findings[0].evidence[0]).toMatch(/the work threw exit status 7 after/);
+  });
+
   it('gives the name back at once, for the history, and leaves no candidate', async () => {
     const scene = new Scene(store);
     expect((await scene.run('a', [], ['true']).ended).status).toBe(0);
