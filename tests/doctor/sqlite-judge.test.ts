@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sqlitePromises } from '../../src/coordinators/sqlite/promises.js';
 import { leaseSchema } from '../../src/coordinators/sqlite/schema.js';
+import { judgeAll } from '../../src/doctor/check.js';
 import type {
+  ContentFacts,
   FileFacts,
   FileSystemFacts,
   FolderFacts,
@@ -27,7 +29,15 @@ const folder: FolderFacts = {
 };
 const { applicationId } = leaseSchema;
 const file: FileFacts = {
-  ...{ isFile: true, isWritable: true, uid: 7, mode: 0o100600, sizeBytes: 4_096, logBytes: 0 },
+  ...{
+    isFile: true,
+    isReadable: true,
+    isWritable: true,
+    uid: 7,
+    mode: 0o100600,
+    sizeBytes: 4_096,
+    logBytes: 0,
+  },
   head: { isWal: true, applicationId },
 };
 const path = '/var/lib/tenure/tenure.db';
@@ -42,6 +52,10 @@ const on = (other: Partial<FileSystemFacts>) => {
 const withFile = (other: Partial<FileFacts>): SqliteFacts => {
   return { ...facts, file: { ...file, ...other } };
 };
+const withContent = (content: ContentFacts, other: Partial<FileFacts> = {}): SqliteFacts => {
+  return { ...withFile(other), content: { fact: content } };
+};
+const foreignHead = { isWal: true, applicationId: 0 };
 const noFolder = {
   ...{ path: '/none', isThere: false, isMadeWhenNeeded: false, isWritable: false },
   isOpenToAll: false,
@@ -61,6 +75,14 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
     facts: { ...facts, folder: { ...noFolder, isMadeWhenNeeded: true } },
   },
   { id: 'sqlite-folder', verdict: 'critical', facts: inFolder({ isWritable: false }) },
+  {
+    ...{ id: 'sqlite-folder', verdict: 'critical', says: 'may not enter a folder' },
+    facts: { ...facts, folder: { ...noFolder, refusal: 'EACCES' } },
+  },
+  {
+    ...{ id: 'sqlite-folder', verdict: 'critical', says: '(EIO)' },
+    facts: { ...facts, folder: { ...noFolder, refusal: 'EIO' } },
+  },
   { id: 'sqlite-folder', verdict: 'warning', facts: inFolder({ isOpenToAll: true }) },
   { id: 'sqlite-file-system', verdict: 'ok', facts, says: 'ext4' },
   { id: 'sqlite-file-system', verdict: 'critical', facts: on({ kind: 'NFS', isShared: true }) },
@@ -79,8 +101,20 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   { id: 'sqlite-file', verdict: 'ok', facts },
   { id: 'sqlite-file', verdict: 'ok', facts: withFile({ sizeBytes: 0, head: undefined }) },
   {
-    ...{ id: 'sqlite-file', verdict: 'ok', says: 'in use' },
-    facts: withFile({ head: { isWal: true, applicationId: 0 }, logBytes: 1 }),
+    ...{ id: 'sqlite-file', verdict: 'ok' },
+    facts: withContent({ kind: 'own' }, { head: foreignHead, logBytes: 1 }),
+  },
+  {
+    ...{ id: 'sqlite-file', verdict: 'critical', says: 'another program' },
+    facts: withContent({ kind: 'foreign' }, { head: foreignHead, logBytes: 1 }),
+  },
+  {
+    ...{ id: 'sqlite-file', verdict: 'critical', says: '(EACCES)' },
+    facts: { ...missing, fileRefusal: 'EACCES' },
+  },
+  {
+    ...{ id: 'sqlite-file', verdict: 'critical', says: 'link to /none' },
+    facts: { ...missing, deadLink: '/none' },
   },
   { id: 'sqlite-file', verdict: 'note', facts: missing, says: 'no /var/lib/tenure/tenure.db yet' },
   { id: 'sqlite-file', verdict: 'critical', facts: withFile({ isFile: false }) },
@@ -93,8 +127,22 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   },
   {
     ...{ id: 'sqlite-file', verdict: 'critical', says: 'another program' },
-    facts: withFile({ head: { isWal: true, applicationId: 0 } }),
+    facts: withContent({ kind: 'foreign' }, { head: foreignHead }),
   },
+  { id: 'sqlite-content', verdict: 'ok', facts: withContent({ kind: 'own' }) },
+  {
+    ...{ id: 'sqlite-content', verdict: 'critical', says: 'damaged: row 1 missing' },
+    facts: withContent({ kind: 'own', damage: 'row 1 missing' }),
+  },
+  {
+    ...{ id: 'sqlite-content', verdict: 'critical', says: 'no such table' },
+    facts: withContent({ kind: 'own', refusal: 'no such table: lease' }),
+  },
+  {
+    ...{ id: 'sqlite-content', verdict: 'unseen', says: 'too large' },
+    facts: { ...facts, content: { because: 'too large', grant: 'look elsewhere' } },
+  },
+  { id: 'sqlite-content', verdict: undefined, facts: missing },
   { id: 'sqlite-journal', verdict: 'ok', facts },
   {
     ...{ id: 'sqlite-journal', verdict: 'note' },
@@ -121,6 +169,22 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
     facts: { ...facts, lockHolder: { pid: 4_711, isStopped: true } },
   },
 ]);
+
+describe('what is no database of tenure', () => {
+  it.each([
+    ['no file at all', withFile({ isFile: false, mode: 0o020666, head: undefined, uid: 0 })],
+    ['no database', withFile({ mode: 0o100666, head: undefined, uid: 8 })],
+    [
+      'a database of another program',
+      withContent({ kind: 'foreign' }, { head: foreignHead, mode: 0o100666, uid: 8 }),
+    ],
+  ])('%s: is told of, and no command is given that would change it', (_, others) => {
+    const findings = judgeAll(sqliteChecks, others, { ttlMs: 30_000, namespace: 'default' });
+    const told = findings.filter(({ severity }) => severity !== 'ok');
+    expect(told.map(({ id }) => id)).toEqual(['sqlite-file']);
+    expect(told[0]?.remedy).toBe('name another path; what is there was left as it is');
+  });
+});
 
 describe('the mount of a path', () => {
   const mounts = [

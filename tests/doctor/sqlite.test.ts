@@ -1,14 +1,24 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Holder } from '../../src/coordinators/index.js';
-import { leaseSchema } from '../../src/coordinators/sqlite/schema.js';
+import type { Finding } from '../../src/doctor/finding.js';
 import { loadSqlite } from '../../src/drivers/sqlite/index.js';
 import { sqliteCoordinator } from '../../src/sqlite.js';
 import { realRuntime } from '../../src/time/index.js';
+import { NodeProgram } from '../support/node-program.js';
 import { doctor } from './doctor.js';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -37,6 +47,14 @@ describe('the doctor on a SQLite file', () => {
     const request = { name: 'job', holder, attempt: realRuntime.randomHex(16), ttlMs: 30_000 };
     await coordinator.acquire([request], { timeoutMs: 30_000 });
     await coordinator.close();
+  }
+
+  /** Executes it, and leaves all of it in the file itself. */
+  async function changed(at: string, sql = ''): Promise<void> {
+    const database = (await loadSqlite()).open(at);
+    database.exec(sql);
+    database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+    database.close();
   }
 
   it('makes no file where there is none', async () => {
@@ -72,10 +90,11 @@ describe('the doctor on a SQLite file', () => {
   });
 
   it('finds another journal mode, and a file that is open to everybody', async () => {
-    const other = join(folder, 'other.db');
-    const database = (await loadSqlite()).open(other);
-    database.exec(`PRAGMA application_id = ${leaseSchema.applicationId}; CREATE TABLE t (x)`);
-    database.close();
+    const [other, copy] = [join(folder, 'other.db'), join(folder, 'copy.db')];
+    await used(copy);
+    await changed(copy);
+    // Its head says with which journal it was written last, and may be.
+    writeFileSync(other, readFileSync(copy).fill(1, 18, 20));
     chmodSync(other, 0o666);
     expect(faults(await doctor(`sqlite:${other}`))).toEqual(
       [
@@ -99,6 +118,105 @@ describe('the doctor on a SQLite file', () => {
     expect((await doctor(`sqlite:${foreign}`)).find('sqlite-file').seen).toContain(
       'another program',
     );
+  });
+
+  it('gives no command that would change what is not its own', async () => {
+    const foreign = join(folder, 'notes.db');
+    const database = (await loadSqlite()).open(foreign);
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (x)');
+    // While another program has it open, its head may stand in the file beside it alone.
+    try {
+      chmodSync(foreign, 0o666);
+      const pipe = join(folder, 'pipe.db');
+      execFileSync('mkfifo', [pipe]);
+      for (const other of [foreign, pipe, folder, '/dev/null']) {
+        const report = await doctor(`sqlite:${other}`);
+        const told = faults(report).filter(([id]) => id !== 'sqlite-folder');
+        expect(told, other).toEqual([['sqlite-file', 'critical']]);
+        expect(report.find('sqlite-file').remedy).toContain('name another path');
+        expect(report.status).toBe(78);
+      }
+    } finally {
+      database.close();
+    }
+  });
+
+  it('finds a link that leads nowhere, and one that leads in a circle', async () => {
+    const [dead, circle] = [join(folder, 'dead.db'), join(folder, 'circle.db')];
+    symlinkSync(join(folder, 'gone', 'x.db'), dead);
+    symlinkSync(circle, circle);
+    const nowhere = await doctor(`sqlite:${dead}`);
+    expect(nowhere.of('critical')).toEqual(['sqlite-file']);
+    expect(nowhere.find('sqlite-file').seen).toContain('where nothing is');
+    expect(nowhere.status).toBe(78);
+    expect((await doctor(`sqlite:${circle}`)).find('sqlite-file').seen).toContain('(ELOOP)');
+    const below = await doctor(`sqlite:${join(folder, 'tenure.db', 'x.db')}`);
+    expect(below.of('critical')).toEqual(['sqlite-folder', 'sqlite-file']);
+    expect(below.status).toBe(78);
+  });
+
+  it.each([
+    ['whose pages were overwritten', (bytes: Buffer) => bytes.fill(0xa5, 4_096, 16_384)],
+    ['that was cut off', (bytes: Buffer) => bytes.subarray(0, 10_000)],
+  ])('finds a file %s', async (_, damage) => {
+    const damaged = join(mkdtempSync(join(folder, 'damaged-')), 'x.db');
+    await used(damaged);
+    await changed(damaged);
+    writeFileSync(damaged, damage(readFileSync(damaged)));
+    const files = () => [readdirSync(dirname(damaged)), readFileSync(damaged)];
+    const before = files();
+    const report = await doctor(`sqlite:${damaged}`);
+    expect(faults(report)).toEqual([['sqlite-content', 'critical']]);
+    expect(report.find('sqlite-content')).toMatchObject({
+      seen: expect.stringContaining(`${damaged} is damaged`),
+      remedy: expect.stringContaining('histories and suspensions'),
+    });
+    expect(report.status).toBe(78);
+    expect(files()).toEqual(before);
+  });
+
+  it.each([
+    ['that lacks a table', 'DROP TABLE lease'],
+    ['that lacks a column', 'ALTER TABLE lease DROP COLUMN attempt'],
+    ['that lacks its row', 'DELETE FROM file'],
+  ])('finds a file %s', async (_, statement) => {
+    const partial = join(mkdtempSync(join(folder, 'partial-')), 'x.db');
+    await used(partial);
+    await changed(partial, statement);
+    const report = await doctor(`sqlite:${partial}`);
+    expect(faults(report)).toEqual([['sqlite-content', 'critical']]);
+    expect(report.find('sqlite-content').seen).toContain('grants no lease');
+    expect(report.find('sqlite-content').seen).not.toContain('0.db');
+    expect(report.status).toBe(78);
+  });
+
+  // Root may do anything, so a process that has ceased to be root asks.
+  it.each([
+    ['in a folder that it may not enter', ['sqlite-folder', 'sqlite-file'], ''],
+    ['below a folder that it may not enter', ['sqlite-folder', 'sqlite-file'], 'leases'],
+  ])('tells a user of a file %s', async (_, ids, below) => {
+    const closed = mkdtempSync(join(tmpdir(), 'tenure-doctor-closed-'));
+    const path = join(closed, below, 'a.db');
+    mkdirSync(join(closed, below), { recursive: true });
+    await used(path);
+    chmodSync(closed, 0o000);
+    const program = new NodeProgram([
+      join(import.meta.dirname, 'doctor-as-nobody.mjs'),
+      ...[`sqlite:${path}`, '-o', 'json'],
+    ]);
+    try {
+      expect(await program.ended).toBe(78);
+      const { findings } = JSON.parse(program.lines.join('\n')) as { findings: Finding[] };
+      const told = findings.filter(({ severity }) => severity === 'critical');
+      expect(told.map(({ id }) => id)).toEqual(ids);
+      expect(told.at(-1)).toMatchObject({
+        seen: `${path} cannot be looked at (EACCES): this user may not enter a folder above it`,
+        remedy: expect.stringContaining('as the user whose folder it is'),
+      });
+    } finally {
+      chmodSync(closed, 0o700);
+      rmSync(closed, { recursive: true });
+    }
   });
 
   it('finds a process that is stopped while it holds the lock', async () => {

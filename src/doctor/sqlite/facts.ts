@@ -1,3 +1,4 @@
+import type { Looked } from '../check.js';
 import type { CommonFacts } from '../everywhere.js';
 
 /** A file, and what it lies on. */
@@ -6,8 +7,14 @@ export interface SqliteFacts extends CommonFacts {
   /** What to install, if nothing here reads the file. */
   readonly missingLibrary?: string | undefined;
   readonly folder: FolderFacts;
-  /** Absent: there is none yet. */
+  /** Absent: there is none yet, or it may not be looked at. */
   readonly file?: FileFacts;
+  /** Why the file may not be looked at, as the system names it: `EACCES`. */
+  readonly fileRefusal?: string;
+  /** Where a link leads that stands in the file's place, and where nothing is. */
+  readonly deadLink?: string;
+  /** Of what SQLite may read; absent in an empty file, and in what is no database. */
+  readonly content?: Looked<ContentFacts>;
   /** Who holds the file's write lock now. */
   readonly lockHolder?: { readonly pid: number; readonly isStopped: boolean } | undefined;
   /** The user of this process. */
@@ -17,6 +24,8 @@ export interface SqliteFacts extends CommonFacts {
 export interface FolderFacts {
   readonly path: string;
   readonly isThere: boolean;
+  /** Why it may not be looked at, as the system names it: `EACCES`. */
+  readonly refusal?: string;
   /** Whoever opens the file first makes the folder. */
   readonly isMadeWhenNeeded: boolean;
   readonly isWritable: boolean;
@@ -35,6 +44,7 @@ export interface FileSystemFacts {
 
 export interface FileFacts {
   readonly isFile: boolean;
+  readonly isReadable: boolean;
   readonly isWritable: boolean;
   readonly uid: number;
   readonly mode: number;
@@ -49,4 +59,13 @@ export interface FileHead {
   readonly isWal: boolean;
   /** Whose file it is, by its own word. */
   readonly applicationId: number;
+}
+
+export interface ContentFacts {
+  /** `unreadable`: SQLite does not even read its first page. */
+  readonly kind: 'own' | 'empty' | 'foreign' | 'unreadable';
+  /** What SQLite finds wrong with its pages; absent: nothing. */
+  readonly damage?: string;
+  /** Why tenure grants no lease with what is in it; absent: it does. */
+  readonly refusal?: string;
 }

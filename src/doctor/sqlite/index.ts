@@ -20,7 +20,7 @@ export async function examineSqlite(
   path: string,
   { createDirectory = false, ...purpose }: SqlitePurpose,
 ): Promise<Examination> {
-  const facts = await lookAtFile(sqlitePath(path), createDirectory);
+  const facts = await lookAtFile(sqlitePath(path), createDirectory, purpose);
   return {
     promises: sqlitePromises,
     findings: [

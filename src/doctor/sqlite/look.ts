@@ -2,10 +2,13 @@ import {
   accessSync,
   closeSync,
   constants,
+  lstatSync,
   openSync,
   readFileSync,
+  readlinkSync,
   readSync,
   realpathSync,
+  type Stats,
   statfsSync,
   statSync,
 } from 'node:fs';
@@ -15,24 +18,47 @@ import { loadSqlite } from '../../drivers/sqlite/client.js';
 import { requireLocalFileSystem } from '../../drivers/sqlite/file-systems.js';
 import { findLockHolder } from '../../drivers/sqlite/lock-holder.js';
 import { OptionError, StoreMisconfiguredError } from '../../errors/index.js';
+import type { Purpose } from '../finding.js';
+import { lookInside } from './content.js';
 import type { FileFacts, FileHead, FileSystemFacts, FolderFacts, SqliteFacts } from './facts.js';
 import { mountOf } from './mounts.js';
 
 /**
  * All that is looked at around a file. It is not opened as a database, since that makes two files beside it; its head is
- * read as it stands. So let no process look that has the file open: closing it drops the locks of the whole process.
+ * read as it stands, and the rest from a copy. So let no process look that has the file open: closing it drops the locks
+ * of the whole process.
  */
-export async function lookAtFile(path: string, makesFolder: boolean): Promise<SqliteFacts> {
-  const file = lookAtItself(path);
+export async function lookAtFile(
+  path: string,
+  makesFolder: boolean,
+  purpose: Purpose,
+): Promise<SqliteFacts> {
+  const itself = lookAtItself(path);
+  const isDatabase = itself.file?.head !== undefined;
   return {
     promises: sqlitePromises,
     path,
     missingLibrary: await missingLibrary(),
     folder: lookAtFolder(dirname(path), makesFolder),
-    ...(file !== undefined && { file }),
+    ...itself,
+    ...(isDatabase && { content: await lookInside(path, purpose) }),
     lockHolder: findLockHolder(path),
     uid: process.getuid?.(),
   };
+}
+
+type Entry = { readonly stats?: Stats; readonly refusal?: string };
+
+/** Follows links. Nothing in it: there is nothing of that name. */
+function entryAt(path: string): Entry {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? {} : { stats };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return { refusal: code };
+  }
 }
 
 async function missingLibrary(): Promise<string | undefined> {
@@ -46,31 +72,49 @@ async function missingLibrary(): Promise<string | undefined> {
 }
 
 function lookAtFolder(path: string, isMadeWhenNeeded: boolean): FolderFacts {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isDirectory())
-    return { path, isThere: false, isMadeWhenNeeded, isWritable: false, isOpenToAll: false };
+  const { stats, refusal } = entryAt(path);
+  const nothing = { path, isThere: false, isMadeWhenNeeded, isWritable: false, isOpenToAll: false };
+  if (refusal !== undefined) return { ...nothing, refusal };
+  if (stats === undefined)
+    return { ...nothing, isMadeWhenNeeded: isMadeWhenNeeded && mayBeMade(path) };
+  if (!stats.isDirectory()) return { ...nothing, refusal: 'ENOTDIR' };
   // In one with the sticky bit, such as /tmp, only its owner may replace a file.
   const isSticky = (stats.mode & 0o1000) !== 0;
+  const fileSystem = lookAtFileSystem(path);
   return {
     path,
     isThere: true,
     isMadeWhenNeeded,
     isWritable: isAllowed(path, constants.W_OK | constants.X_OK),
     isOpenToAll: (stats.mode & 0o002) !== 0 && !isSticky,
-    fileSystem: lookAtFileSystem(path),
+    ...(fileSystem !== undefined && { fileSystem }),
   };
 }
 
-function lookAtFileSystem(folder: string): FileSystemFacts {
-  const { bavail, bsize } = statfsSync(folder);
-  const shared = sharedKind(folder);
-  const mount = mountOf(readMounts(), realpathSync(folder));
-  return {
-    kind: shared ?? mount?.kind ?? 'a file system',
-    isShared: shared !== undefined,
-    isReadOnly: mount?.isReadOnly ?? false,
-    freeBytes: bavail * bsize,
-  };
+/** The lowest folder above it that is there can be written to. */
+function mayBeMade(path: string): boolean {
+  const above = dirname(path);
+  const { stats, refusal } = entryAt(above);
+  if (refusal !== undefined || above === path) return false;
+  if (stats === undefined) return mayBeMade(above);
+  return stats.isDirectory() && isAllowed(above, constants.W_OK | constants.X_OK);
+}
+
+function lookAtFileSystem(folder: string): FileSystemFacts | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    const shared = sharedKind(folder);
+    const mount = mountOf(readMounts(), realpathSync(folder));
+    return {
+      kind: shared ?? mount?.kind ?? 'a file system',
+      isShared: shared !== undefined,
+      isReadOnly: mount?.isReadOnly ?? false,
+      freeBytes: bavail * bsize,
+    };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return undefined;
+  }
 }
 
 /** What the driver refuses. */
@@ -93,19 +137,25 @@ function readMounts(): string {
   }
 }
 
-function lookAtItself(path: string): FileFacts | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return undefined;
-  const isWritable = isAllowed(path, constants.R_OK | constants.W_OK);
-  return {
+function lookAtItself(path: string): Pick<SqliteFacts, 'file' | 'fileRefusal' | 'deadLink'> {
+  const { stats, refusal } = entryAt(path);
+  if (refusal !== undefined) return { fileRefusal: refusal };
+  if (stats === undefined) {
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return isLink ? { deadLink: readlinkSync(path) } : {};
+  }
+  const isReadable = isAllowed(path, constants.R_OK);
+  const file: FileFacts = {
     isFile: stats.isFile(),
-    isWritable,
+    isReadable,
+    isWritable: isAllowed(path, constants.R_OK | constants.W_OK),
     uid: stats.uid,
     mode: stats.mode,
     sizeBytes: stats.size,
-    head: stats.isFile() && isWritable ? readHead(path) : undefined,
-    logBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    head: stats.isFile() && isReadable ? readHead(path) : undefined,
+    logBytes: entryAt(`${path}-wal`).stats?.size ?? 0,
   };
+  return { file };
 }
 
 const headBytes = 100;
