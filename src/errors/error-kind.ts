@@ -66,8 +66,12 @@ const words: readonly (readonly [ErrorKind, RegExp])[] = [
   ['timeout', /ETIMEDOUT|within \d+ m?s\b|in time\b|time-?out|timed out|no answer/i],
 ];
 
+/** In the words of our drivers: a server that was one before, or was asked for one that it is not. */
+const noPrimary = /is a replica|read-only for us/;
+
 export function errorKindOf(error: unknown): ErrorKind {
-  if (error instanceof StoreMisconfiguredError) return 'denied';
+  if (error instanceof StoreMisconfiguredError)
+    return noPrimary.test(error.message) ? 'replica' : 'denied';
   if (error instanceof StoreRefusedError) {
     return storeCodes[error.storeCode] ?? kindByWords(error.message) ?? 'other';
   }

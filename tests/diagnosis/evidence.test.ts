@@ -12,6 +12,7 @@ import { EvidenceWriter } from '../../src/elections/evidence/writer.js';
 import { errorKindOf } from '../../src/errors/error-kind.js';
 import {
   OutcomeUnknownError,
+  StoreMisconfiguredError,
   StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
@@ -327,6 +328,9 @@ describe('a failure is of the kind', () => {
     ['loading', new StoreRefusedError('LOADING', 'it is loading')],
     ['loading', new StoreRefusedError('57P03', 'starting up')],
     ['replica', new StoreRefusedError('READONLY', 'a replica')],
+    ['replica', new StoreMisconfiguredError('it is a replica (role:slave), which forgets leases')],
+    ['replica', new StoreMisconfiguredError('25006: the server is read-only for us (a standby)')],
+    ['denied', new StoreMisconfiguredError('the password is wrong')],
     ['overloaded', new StoreRefusedError('BUSY', 'a script')],
     ['refused', new UnreachableError(`not within 250 ms (${gone('a')}); it was not executed`)],
     ['refused', new UnreachableError(`${gone('a')}; ${gone('b')}`)],

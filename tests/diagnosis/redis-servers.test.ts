@@ -83,6 +83,27 @@ describe.concurrent('the cause that is named first', { timeout: 60_000 }, () => 
     });
   });
 
+  it('is a failover, where what its address leads to was a replica for a while', async () => {
+    const [server, other] = await Promise.all([startRedis(), startRedis()]);
+    await onServer(other, () =>
+      onServer(server, async (redis) => {
+        const namespace = freshNamespace();
+        const led = await leader(redisCoordinator(server.url, { namespace, connectTimeoutMs }));
+        await led.renewed(1);
+        const lost = led.lost();
+        await redis.replicaof('127.0.0.1', other.port);
+        await lost;
+        await redis.replicaof('NO', 'ONE');
+        const operator = redisCoordinator(server.url, { namespace });
+        const { findings } = await diagnosedWhen(operator, isWitnessed);
+        await led.close();
+        await operator.close();
+        expect(findings[0]).toMatchObject({ cause: 'failover', endingCount: 1 });
+        expect(findings[0]?.evidence[0]).toMatch(/no server took renewals/);
+      }),
+    );
+  });
+
   it('is the store, where it was restarted without its data', async () => {
     const server = await startRedis();
     await onServer(server, async () => {
