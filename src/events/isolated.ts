@@ -18,11 +18,15 @@ export function tell<Value>(
 ): void {
   try {
     const returned = listener(value);
-    // An async listener throws later, and would end the process as an unhandled rejection.
-    if (returned instanceof Promise) returned.catch((error: unknown) => warn(name, error));
+    // An async listener throws later, and would end the process as an unhandled rejection. Promises of others count too.
+    if (isThenable(returned)) Promise.resolve(returned).catch((error) => warn(name, error));
   } catch (error) {
     warn(name, error);
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return value instanceof Object && 'then' in value && typeof value.then === 'function';
 }
 
 function warn(name: PropertyKey, error: unknown): void {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { calledCount, type EnrollRequest, Holder } from '../../src/coordinators/index.js';
 import { realRuntime } from '../../src/time/index.js';
@@ -190,6 +191,20 @@ describe('the Redis coordinator', () => {
       }
       await expect.poll(() => heardCalls).toEqual([{ position: 1, name: 'a|b' }]);
     });
+
+    it.each([
+      ['onCalled', (listener: () => Promise<never>) => redis.coordinator.onCalled(ann, listener)],
+      ['watch', (listener: () => Promise<never>) => redis.coordinator.watch('', listener)],
+    ])(
+      'a listener of %s that is async and rejects, and that is a warning',
+      async (name, listen) => {
+        const warned = once(process, 'warning');
+        const stop = listen(() => Promise.reject(new Error('a bug')));
+        const [warning] = (await warned) as [Error];
+        stop();
+        expect(warning.message).toBe(`a listener for "${name}" threw: a bug`);
+      },
+    );
   });
 
   describe('leaves alone what is not its own:', () => {

@@ -16,6 +16,14 @@ describe('an emitter', () => {
         throw new Error('a bug in a logger');
       },
     ],
+    [
+      'returns a promise that is none of this realm and rejects',
+      () => ({
+        // biome-ignore lint/suspicious/noThenProperty: what is thenable, and no Promise
+        then: (_: unknown, reject: (error: Error) => void) =>
+          reject(new Error('a bug in a logger')),
+      }),
+    ],
   ])('warns of a listener that %s, and tells the others', async (_how, listener) => {
     const emitter = new Emitter<{ news: number }>({ news: true });
     const told: number[] = [];

@@ -197,17 +197,25 @@ describe('the log of effects', () => {
   });
 });
 
+const warningOf = (event: string) =>
+  `TenureListenerWarning: a listener for "${event}" threw: the disk is full`;
+
 describe('a logger', () => {
-  it('that throws harms nobody, not even where a fence refuses', async () => {
-    const { runtime, elections, leases } = createProcess();
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('the disk is full');
+      },
+    ],
+    ['is async and rejects', () => Promise.reject(new Error('the disk is full'))],
+  ])('that %s harms nobody, not even where a fence refuses', async (_how, broken) => {
+    const { runtime, elections, leases, link } = createProcess();
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
     ended.push(() => process.off('warning', onWarning));
-    const broken = () => {
-      throw new Error('the disk is full');
-    };
-    ended.push(logEvents({ info: broken, warn: broken, error: broken }, elections));
+    ended.push(logEvents({ info: broken, warn: broken, error: broken }, elections, leases));
     const lease = await runtime.advanceUntil(elections.election('payments').campaign());
     expect(lease?.state).toBe('held');
     const fence = memoryFence(new MemoryResource());
@@ -216,8 +224,14 @@ describe('a logger', () => {
     await expect(fence.claim({ ...token, term: 1 })).rejects.toMatchObject({
       code: 'TENURE_STALE_TERM',
     });
+    link.cut();
+    await runtime.advance(15_000);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(warnings.map(({ name }) => name)).toContain('TenureListenerWarning');
+    expect(new Set(warnings.map(({ name, message }) => `${name}: ${message}`))).toEqual(
+      new Set(
+        ['election.elected', 'lease.acquired', 'fence.refused', 'lease.uncertain'].map(warningOf),
+      ).add(warningOf('lease.renewal-failed')),
+    );
   });
 
   it('has to be one', () => {

@@ -1,6 +1,6 @@
 import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Act, RevokeRequest } from '../acts.js';
@@ -289,7 +289,7 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     const channel = this.#quorum.keys.wake(checkGroup(group));
     this.#quorum.throwIfClosed();
-    return hear(this.#quorum, channel, wake);
+    return hear(this.#quorum, channel, isolated('watch', wake));
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {
@@ -317,9 +317,10 @@ class QuorumCoordinator implements RedisQuorumCoordinator {
   onCalled(holder: Holder, called: (call: Call) => void): Unsubscribe {
     checkHolder(holder);
     this.#quorum.throwIfClosed();
+    const told = isolated('onCalled', called);
     return hear(this.#quorum, `${this.#quorum.keys.calls}${holder.digest}`, (message) => {
       const call = message === undefined ? { name: undefined, position: 0 } : parseCall(message);
-      if (call !== undefined) called(call);
+      if (call !== undefined) told(call);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { RecordCorruptError } from '../../errors/index.js';
-import type { Unsubscribe } from '../../events/index.js';
+import { isolated, type Unsubscribe } from '../../events/index.js';
 import type {
   Call,
   Candidate,
@@ -123,9 +123,10 @@ export class RedisCandidates {
     checkHolder(holder);
     this.#server.session.throwIfClosed();
     const channel = `${this.#keys.calls}${holder.digest}`;
+    const told = isolated('onCalled', called);
     return this.#server.session.subscriber.subscribe(channel, (message) => {
       const call = message === undefined ? anything : parseCall(message);
-      if (call !== undefined) called(call);
+      if (call !== undefined) told(call);
     });
   }
 }

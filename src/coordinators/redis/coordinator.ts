@@ -7,7 +7,7 @@ import {
 } from '../../drivers/redis/index.js';
 import { type Known, requireKnown } from '../../errors/checks.js';
 import { StoreRefusedError, TenureError, tooLateCode } from '../../errors/index.js';
-import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Act, RevokeRequest } from '../acts.js';
@@ -304,7 +304,10 @@ class OneMasterCoordinator implements RedisCoordinator {
 
   watch(group: string, wake: (name: string | undefined) => void): Unsubscribe {
     this.#session.throwIfClosed();
-    return this.#session.subscriber.subscribe(this.#keys.wake(checkGroup(group)), wake);
+    return this.#session.subscriber.subscribe(
+      this.#keys.wake(checkGroup(group)),
+      isolated('watch', wake),
+    );
   }
 
   onConnectionLost(lost: () => void): Unsubscribe {

@@ -1,10 +1,11 @@
 import { TenureError } from '../../errors/index.js';
+import { isolated } from '../../events/index.js';
 import { type EventFields, type EventName, eventCatalogue, type Level } from './event-catalogue.js';
 
 /** What pino and most others have: an object first, then a text. */
 export type EventLogger = Readonly<Record<Level, (object: object, message: string) => unknown>>;
 
-/** Writes events by their names. */
+/** Writes events by their names. A logger that throws, or is async and rejects, harms nobody. */
 export class EventLog {
   readonly #logger: EventLogger;
 
@@ -14,7 +15,7 @@ export class EventLog {
 
   write<Name extends EventName>(name: Name, fields: EventFields<Name>): void {
     const { level, message } = eventCatalogue[name];
-    this.#logger[level]({ event: name, ...fields }, message);
+    isolated(name, () => this.#logger[level]({ event: name, ...fields }, message))(undefined);
   }
 }
 

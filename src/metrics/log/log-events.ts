@@ -32,7 +32,7 @@ export type Loggable = Leases | Elections | ShardWorker | StreamWorker<never> | 
  *
  * Nothing is brought along: pass the leases of a worker only if a line for each of its shards is wanted. No payload, no nonce,
  * no URL with a password, and of errors that are not tenure's own only name and code, since their messages may hold
- * anything. Names of leases and keys of messages are logged. A logger that throws harms nobody.
+ * anything. Names of leases and keys of messages are logged. A logger that throws, or is async and rejects, harms nobody.
  *
  * @returns what ends it.
  * @throws {OptionError} for what is no logger, and for what tells no events.
