@@ -27,6 +27,15 @@ const members = (count: number): EtcdFacts => {
 const may = (other: Partial<Access>, isLocal = false): EtcdFacts => {
   return { ...facts, isLocal, access: seen({ ...access, ...other }) };
 };
+/** Each as its cluster, its own id, and the ids of the members that it knows: `a` and `b` if none are given. */
+const cluster = (...members: readonly string[]): EtcdFacts => ({
+  ...facts,
+  endpoints: members.map((text, index) => {
+    const [clusterId = '', memberId = '', ...knows] = text.split(' ');
+    const ids = { clusterId, memberId, knows: knows.length > 0 ? knows : ['a', 'b'] };
+    return { ...endpoint, ...ids, address: `h${index}` };
+  }),
+});
 const hidden = unseen('no majority answers', 'bring the other members back first');
 const withoutGateway = { address: 'h1:2379', isWithoutGateway: true };
 const quota = 2 * 1024 ** 3;
@@ -37,6 +46,21 @@ describeVerdicts('what is looked at on etcd', etcdChecks, [
   { id: 'etcd-gateway', verdict: undefined, facts: alone(gone) },
   { id: 'etcd-quorum', verdict: 'ok', facts },
   { id: 'etcd-quorum', verdict: 'critical', facts: { ...facts, quorumFailure: 'no answer' } },
+  { id: 'etcd-cluster', verdict: 'ok', facts: cluster('1 a', '1 b'), says: '2 members of one' },
+  { id: 'etcd-cluster', verdict: 'ok', facts: alone(endpoint), says: '1 member was asked' },
+  { id: 'etcd-cluster', verdict: undefined, facts: alone(gone) },
+  {
+    ...{ id: 'etcd-cluster', verdict: 'critical', says: '2 clusters: h0 and h1' },
+    facts: cluster('1 a', '2 b'),
+  },
+  {
+    ...{ id: 'etcd-cluster', verdict: 'critical', says: 'h0, h1 answer as one member' },
+    facts: cluster('1 a', '1 a'),
+  },
+  {
+    ...{ id: 'etcd-cluster', verdict: 'critical', says: 'h0, h1 and h2 have lists' },
+    facts: cluster('1 a', '1 b', '1 c c'),
+  },
   { id: 'etcd-members', verdict: 'ok', facts, says: '3 of 3' },
   {
     ...{ id: 'etcd-members', verdict: 'warning', says: '1 of 2 that the URL names answer; h2' },

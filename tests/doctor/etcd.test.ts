@@ -27,6 +27,7 @@ describe('the doctor on an etcd cluster of three', () => {
     expect(of('critical')).toEqual([]);
     expect(of('warning')).toEqual(known);
     expect(find('etcd-version').seen).toBe('etcd 3.4.23');
+    expect(find('etcd-cluster').seen).toBe('3 members of one cluster');
     expect(of('note')).toEqual(['etcd-auth']);
     expect(find('clock-offset').severity).toBe('ok');
     expect(status).toBe(0);
@@ -92,6 +93,23 @@ describe('the doctor on an etcd cluster of three', () => {
     expect(major.find('etcd-rights').couldNotLook).toBe(true);
     expect(major.status).toBe(78);
     await Promise.all([one?.restart({ keepData: true }), two?.restart({ keepData: true })]);
+  });
+});
+
+describe('the doctor on a URL of two clusters', () => {
+  it('finds that they are not one, in whatever order they are named', async () => {
+    const [one, other] = await Promise.all([startEtcd(), startEtcd()]);
+    try {
+      const [first, second] = [one, other].map(({ url }) => url.slice('etcd://'.length));
+      for (const url of [`etcd://${first},${second}`, `etcd://${second},${first}`]) {
+        const { status, of, find } = await doctor(url);
+        expect(of('critical')).toEqual(['etcd-cluster']);
+        expect(find('etcd-cluster').seen).toContain('2 clusters: ');
+        expect(status).toBe(78);
+      }
+    } finally {
+      await Promise.all([one.stop(), other.stop()]);
+    }
   });
 });
 

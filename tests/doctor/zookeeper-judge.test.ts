@@ -6,7 +6,7 @@ import { zookeeperChecks } from '../../src/doctor/zookeeper/judge.js';
 import { readSrvr } from '../../src/doctor/zookeeper/srvr.js';
 import { describeVerdicts } from './verdicts.js';
 
-const server: ServerFacts = { address: 'h1:2181', version: '3.8.0', mode: 'leader' };
+const server: ServerFacts = { address: 'h1:2181', version: '3.8.0', mode: 'follower' };
 const gone: ServerFacts = { address: 'h2:2181', failure: 'h2:2181: nothing listens there' };
 const facts: ZooKeeperFacts = {
   promises: zookeeperPromises(4_000, 40_000),
@@ -14,6 +14,14 @@ const facts: ZooKeeperFacts = {
   ...{ chroot: '/apps', isChrootThere: true, login: { user: 'tenure' }, isLocal: false },
   mayWrite: true,
 };
+/** Each as its mode, and the servers that it knows. */
+const ensemble = (...servers: readonly string[]): ZooKeeperFacts => ({
+  ...facts,
+  servers: servers.map((text, index) => {
+    const [mode, ...known] = text.split(' ');
+    return { ...server, address: `h${index}`, mode, ensemble: known };
+  }),
+});
 const { grantedMs: _, mayWrite: __, isChrootThere: ___, ...withoutSession } = facts;
 const idle: ZooKeeperFacts = {
   ...withoutSession,
@@ -23,6 +31,25 @@ const idle: ZooKeeperFacts = {
 describeVerdicts('what is looked at on ZooKeeper', zookeeperChecks, [
   { id: 'zookeeper-quorum', verdict: 'ok', facts },
   { id: 'zookeeper-quorum', verdict: 'critical', facts: idle },
+  { id: 'zookeeper-ensemble', verdict: 'ok', facts: ensemble('leader a b', 'follower a b') },
+  { id: 'zookeeper-ensemble', verdict: 'ok', facts: ensemble('standalone') },
+  { id: 'zookeeper-ensemble', verdict: undefined, facts: idle },
+  {
+    ...{ id: 'zookeeper-ensemble', verdict: 'critical', says: '(standalone): h0, h1' },
+    facts: ensemble('standalone', 'standalone'),
+  },
+  {
+    ...{ id: 'zookeeper-ensemble', verdict: 'critical', says: '(standalone): h1' },
+    facts: ensemble('leader a b', 'unseen'),
+  },
+  {
+    ...{ id: 'zookeeper-ensemble', verdict: 'critical', says: 'leads: h0, h1' },
+    facts: ensemble('leader a b', 'leader a b'),
+  },
+  {
+    ...{ id: 'zookeeper-ensemble', verdict: 'critical', says: '2 different lists' },
+    facts: ensemble('leader a b', 'follower a c'),
+  },
   { id: 'zookeeper-session', verdict: 'ok', facts, says: '30 s, as asked for' },
   { id: 'zookeeper-session', verdict: 'critical', facts, ttlMs: 40_000, says: '30 s are granted' },
   { id: 'zookeeper-session', verdict: 'warning', facts, ttlMs: 4_000 },

@@ -90,6 +90,21 @@ describe('the doctor on one ZooKeeper', () => {
     expect(await tree(`ann:${password}`)).toEqual(before);
   });
 
+  it('finds that another server of the URL is one alone as well', async () => {
+    const other = await startZooKeeper();
+    try {
+      const [first, second] = [server, other].map(({ host, port }) => `${host}:${port}`);
+      for (const url of [`zookeeper://${first},${second}`, `zookeeper://${second},${first}`]) {
+        const { status, of, find } = await doctor(url);
+        expect(of('critical')).toContain('zookeeper-ensemble');
+        expect(find('zookeeper-ensemble').seen).toContain('one server alone (standalone): ');
+        expect(status).toBe(78);
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
   it('is not there', async () => {
     const { status, stderr } = await doctorText('zookeeper://127.0.0.1:1');
     expect(status).toBe(69);
@@ -110,6 +125,7 @@ describe('the doctor on an ensemble of three', () => {
   it('finds nothing but that it is open to all, until a server is gone, and then the majority', async () => {
     const good = await doctor(url);
     expect([...good.of('critical'), ...good.of('warning')]).toEqual([]);
+    expect(good.find('zookeeper-ensemble').seen).toBe('3 servers of one ensemble');
     expect((await doctor(members[0]?.url ?? '')).of('warning')).toEqual(['zookeeper-url']);
     const [one, two, three] = members;
     await one?.kill();

@@ -19,6 +19,12 @@ export interface EndpointFacts {
   /** It is an etcd whose JSON gateway is off. */
   readonly isWithoutGateway?: boolean;
   readonly version?: string;
+  /** Of the cluster that it is in; empty if it is not told. */
+  readonly clusterId?: string;
+  /** Its own. */
+  readonly memberId?: string;
+  /** Whom it takes for the members, by their ids in order; absent if it may not be asked. */
+  readonly knows?: readonly string[];
   /** `NOSPACE`, `CORRUPT`. */
   readonly alarms?: readonly string[];
   readonly usedBytes?: number;

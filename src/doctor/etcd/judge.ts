@@ -1,5 +1,5 @@
 import { counted, sayMs } from '../../errors/say.js';
-import { type Check, critical, ifSeen, note, ok, warning } from '../check.js';
+import { type Check, critical, ifSeen, note, ok, type Verdict, warning } from '../check.js';
 import { sayBytes } from '../say.js';
 import type { EndpointFacts, EtcdFacts } from './facts.js';
 
@@ -32,6 +32,14 @@ export const etcdChecks: readonly Check<EtcdFacts>[] = [
       if (quorumFailure === undefined) return ok('a majority answers');
       return critical(`no majority confirms a read: ${quorumFailure}`);
     },
+  },
+  {
+    id: 'etcd-cluster',
+    severities: ['critical'],
+    risk: 'each of them grants leases by itself: two processes that reach different ones hold one name',
+    remedy:
+      'name the members of one cluster alone, each by one address: `etcdctl member list --endpoints=HOST:PORT` shows those of each',
+    judge: ({ endpoints }) => judgeCluster(answering(endpoints)),
   },
   {
     id: 'etcd-members',
@@ -170,6 +178,43 @@ export const etcdChecks: readonly Check<EtcdFacts>[] = [
       }),
   },
 ];
+
+/** Two clusters of one configuration have one id, and their members too: so the members are compared as well. */
+function judgeCluster(answering: readonly EndpointFacts[]): Verdict | undefined {
+  if (answering.length === 0) return undefined;
+  const clusters = groupedBy(answering, ({ clusterId }) => clusterId || undefined);
+  if (clusters.size > 1)
+    return critical(`the URL leads to ${clusters.size} clusters: ${sayGroups(clusters)}`);
+  const lists = groupedBy(answering, ({ knows }) => knows?.join(' '));
+  if (lists.size > 1)
+    return critical(
+      `they do not agree on who is a member: ${sayGroups(lists)} have lists of their own`,
+    );
+  const members = groupedBy(answering, ({ memberId }) => memberId || undefined);
+  const twice = [...members].filter(([, addresses]) => addresses.length > 1);
+  if (twice.length > 0)
+    return critical(
+      `${sayGroups(new Map(twice))} answer as one member: it is named twice, or they are clusters of one configuration`,
+    );
+  const text = counted(answering.length, 'member');
+  return ok(answering.length === 1 ? `${text} was asked` : `${text} of one cluster`);
+}
+
+function groupedBy(
+  endpoints: readonly EndpointFacts[],
+  keyOf: (endpoint: EndpointFacts) => string | undefined,
+): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const endpoint of endpoints) {
+    const key = keyOf(endpoint);
+    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), endpoint.address]);
+  }
+  return groups;
+}
+
+function sayGroups(groups: ReadonlyMap<string, readonly string[]>): string {
+  return [...groups.values()].map((addresses) => addresses.join(', ')).join(' and ');
+}
 
 const addressOf = ({ address }: EndpointFacts) => address;
 

@@ -13,6 +13,7 @@ import type { EndpointFacts, EtcdFacts, MemberFacts } from './facts.js';
 import { rawAnswer } from './raw.js';
 
 const statusPath = '/v3/maintenance/status';
+const memberListPath = '/v3/cluster/member/list';
 
 /** All that is asked of a cluster. Nothing of it writes. @throws {TenureError} if no member answers. */
 export async function lookAtCluster(location: EtcdLocation, purpose: Purpose): Promise<EtcdFacts> {
@@ -72,6 +73,7 @@ function common({ endpoints, tls, user, password }: EtcdLocation) {
 }
 
 interface Status {
+  readonly header?: { readonly cluster_id?: string; readonly member_id?: string };
   readonly version?: string;
   readonly dbSize?: string;
   readonly dbSizeQuota?: string;
@@ -90,13 +92,17 @@ async function lookAtEndpoint(
   // A member that hangs is a member that is missing: the others are looked at meanwhile.
   const timeoutMs = purpose.timeoutMs / 2;
   try {
-    const answer = await withClient(alone, purpose, (client) =>
-      ask(client, statusPath, 'its status', timeoutMs),
-    );
+    const { answer, knows } = await withClient(alone, purpose, async (client) => ({
+      answer: await ask(client, statusPath, 'its status', timeoutMs),
+      knows: await idsKnownTo(client, timeoutMs),
+    }));
     const status = answer as Status;
     const facts = {
       address,
       version: status.version ?? '',
+      clusterId: status.header?.cluster_id ?? '',
+      memberId: status.header?.member_id ?? '',
+      ...(knows !== undefined && { knows }),
       usedBytes: Number(status.dbSize ?? 0),
       quotaBytes: status.dbSizeQuota === undefined ? undefined : Number(status.dbSizeQuota),
       alarms: (status.errors ?? []).flatMap((text) => /alarm:(\w+)/.exec(text)?.[1] ?? []),
@@ -106,6 +112,17 @@ async function lookAtEndpoint(
     const raw = await rawAnswer(location, endpoint, statusPath, { ...purpose, timeoutMs });
     if (raw?.status === 404) return { endpoint, facts: { address, isWithoutGateway: true }, error };
     return { endpoint, facts: { address, failure: failureText(address, error) }, error };
+  }
+}
+
+/** Whom one member takes for members, as far as it says so without a login, or a majority. */
+async function idsKnownTo(client: EtcdClient, timeoutMs: number): Promise<string[] | undefined> {
+  try {
+    const raw = await ask(client, memberListPath, 'its list of members', timeoutMs);
+    const { members = [] } = raw as { members?: { ID?: string }[] };
+    return members.map(({ ID = '' }) => ID).sort();
+  } catch {
+    return undefined;
   }
 }
 
@@ -154,7 +171,7 @@ async function soundingsOf(
 
 function lookAtMembers(client: EtcdClient, { timeoutMs }: Purpose) {
   return looked<readonly MemberFacts[]>(
-    ask(client, '/v3/cluster/member/list', 'the list of members', timeoutMs),
+    ask(client, memberListPath, 'the list of members', timeoutMs),
     'the list of members',
     (raw) =>
       ((raw as { members?: { name?: string; isLearner?: boolean }[] }).members ?? []).map(

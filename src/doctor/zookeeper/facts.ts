@@ -28,6 +28,8 @@ export interface ServerFacts {
   readonly version?: string | undefined;
   /** `standalone`, `leader`, `follower`, `observer`. */
   readonly mode?: string | undefined;
+  /** Whom it takes for the servers of its ensemble, as its configuration writes them; empty: it is one alone. */
+  readonly ensemble?: readonly string[] | undefined;
 }
 
 /** `none`: nobody in particular. */

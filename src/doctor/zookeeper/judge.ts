@@ -1,6 +1,16 @@
 import { counted, sayMs } from '../../errors/say.js';
-import { type Check, critical, ifSeen, type Looked, note, ok, unseen, warning } from '../check.js';
-import type { ZooKeeperFacts } from './facts.js';
+import {
+  type Check,
+  critical,
+  ifSeen,
+  type Looked,
+  note,
+  ok,
+  unseen,
+  type Verdict,
+  warning,
+} from '../check.js';
+import type { ServerFacts, ZooKeeperFacts } from './facts.js';
 
 export const zookeeperChecks: readonly Check<ZooKeeperFacts>[] = [
   {
@@ -12,6 +22,14 @@ export const zookeeperChecks: readonly Check<ZooKeeperFacts>[] = [
       isServing
         ? ok('a majority answers')
         : critical('servers answer, and none of them serves requests: they have no majority'),
+  },
+  {
+    id: 'zookeeper-ensemble',
+    severities: ['critical'],
+    risk: 'each of them grants leases by itself: two processes that reach different ones hold one name',
+    remedy:
+      'name the servers of one ensemble alone, each by one address: `echo srvr | nc HOST 2181` shows the mode of each',
+    judge: ({ servers }) => judgeEnsemble(servers.filter(({ failure }) => failure === undefined)),
   },
   {
     id: 'zookeeper-session',
@@ -119,6 +137,27 @@ export const zookeeperChecks: readonly Check<ZooKeeperFacts>[] = [
     },
   },
 ];
+
+function judgeEnsemble(answering: readonly ServerFacts[]): Verdict | undefined {
+  if (answering.length === 0) return undefined;
+  if (answering.length === 1) return ok('one server was asked');
+  const alone = answering.filter(
+    ({ mode, ensemble }) => mode === 'standalone' || ensemble?.length === 0,
+  );
+  if (alone.length > 0)
+    return critical(`each of these is one server alone (standalone): ${sayAddresses(alone)}`);
+  const leaders = answering.filter(({ mode }) => mode === 'leader');
+  if (leaders.length > 1) return critical(`each of these leads: ${sayAddresses(leaders)}`);
+  const lists = new Set(answering.flatMap(({ ensemble }) => ensemble?.join(' ') ?? []));
+  if (lists.size > 1)
+    return critical(
+      `${sayAddresses(answering)} have ${lists.size} different lists of the servers of their ensemble`,
+    );
+  return ok(`${counted(answering.length, 'server')} of one ensemble`);
+}
+
+const sayAddresses = (servers: readonly ServerFacts[]) =>
+  servers.map(({ address }) => address).join(', ');
 
 const srvrDenied: Looked<never> = unseen(
   'no server answers the word `srvr`',

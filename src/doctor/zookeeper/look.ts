@@ -32,7 +32,8 @@ export async function lookAtEnsemble(
   const opened = await Promise.all(address.servers.map((server) => open(address, server, purpose)));
   try {
     const servers = await Promise.all(opened.map((one) => lookAtServer(one, purpose)));
-    const connection = opened.find((one) => one.connection !== undefined)?.connection;
+    const answers = opened.filter((_, index) => servers[index]?.failure === undefined);
+    const connection = (answers[0] ?? opened.find((one) => one.connection))?.connection;
     if (connection === undefined) return withoutMajority(address, servers, opened);
     const facts = await answered(connection, lookAtAll(connection, address, purpose), purpose);
     return { ...common(address), ...facts, servers, isServing: true };
@@ -84,10 +85,21 @@ function withoutMajority(
   return { ...common(address), servers, isServing: false, voters, chroot };
 }
 
-async function lookAtServer({ server, error }: Opened, purpose: Purpose): Promise<ServerFacts> {
+async function lookAtServer(
+  { server, connection, error }: Opened,
+  purpose: Purpose,
+): Promise<ServerFacts> {
   const address = endpointText(server);
   const text = await askSrvr(server, { ...purpose, timeoutMs: purpose.timeoutMs / 2 });
-  if (error === undefined) return { address, ...readSrvr(text) };
+  if (error === undefined) {
+    try {
+      const ensemble = connection && (await answered(connection, ensembleOf(connection), purpose));
+      return { address, ensemble, ...readSrvr(text) };
+    } catch (failure) {
+      if (!(failure instanceof UnreachableError)) throw failure;
+      return { address, failure: failure.message.replace(/\.$/, '') };
+    }
+  }
   if (/not currently serving/.test(text))
     return { address, isIdle: true, failure: `${address}: it has no majority` };
   const { message } = error;
@@ -116,15 +128,22 @@ async function lookAtAll(
 }
 
 async function lookAtVoters(connection: ZooKeeperConnection): Promise<Looked<number>> {
+  const servers = await ensembleOf(connection);
+  if (servers === undefined)
+    return unseen(
+      `we may not read ${configNode}`,
+      `grant it: \`zkCli.sh setAcl ${configNode} world:anyone:r\``,
+    );
+  return seen(servers.filter((line) => /:participant/.test(line)).length);
+}
+
+/** `server.1=host:2888:3888:participant;0.0.0.0:2181`; none: it is one alone. `undefined`: it may not be read. */
+async function ensembleOf(connection: ZooKeeperConnection): Promise<string[] | undefined> {
   try {
     const { data } = await connection.getData(configNode);
-    return seen(data.toString('utf8').match(/^server\.\d+=.*:participant/gm)?.length ?? 0);
+    return (data.toString('utf8').match(/^server\.\d+=.*$/gm) ?? []).sort();
   } catch (error) {
-    if (isZooKeeperError(error, errorCode.noAuth, errorCode.noNode))
-      return unseen(
-        `we may not read ${configNode}`,
-        `grant it: \`zkCli.sh setAcl ${configNode} world:anyone:r\``,
-      );
+    if (isZooKeeperError(error, errorCode.noAuth, errorCode.noNode)) return undefined;
     throw error;
   }
 }
