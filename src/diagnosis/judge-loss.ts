@@ -47,8 +47,9 @@ function judgeDecision(
 
 /** The store let a lease expire that had been renewed a moment before, by any clock that was not set. */
 function judgeClock(loss: LossEvidence, { storeReason }: Ending): Verdict | undefined {
-  const { sinceRenewedMs, ttlMs } = loss;
+  const { sinceRenewedMs, ttlMs, store } = loss;
   if (!isGone(loss) || storeReason !== 'expired' || sinceRenewedMs >= ttlMs * 0.9) return undefined;
+  if (hasOwnClock(store)) return undefined;
   return verdict(
     'clock-stepped',
     `the store let the lease expire ${sayMs(sinceRenewedMs)} after a renewal, with a ttl of ${sayMs(ttlMs)}: its clock was set forward`,
@@ -107,15 +108,11 @@ function stalled({ forMs, ranMs, waitedMs = 0 }: ThreadTime): Verdict {
 
 /** The record went before its time. */
 function judgeRecord(loss: LossEvidence): Verdict | undefined {
-  const { sinceRenewedMs, ttlMs, connectionLostCount, errors, store, reason } = loss;
+  const { sinceRenewedMs, ttlMs, errors, store, reason } = loss;
   if (!isGone(loss) || sinceRenewedMs >= ttlMs) return undefined;
   const gone = `its record was ${reason === 'vanished' ? 'gone' : "somebody else's"} ${sayMs(sinceRenewedMs)} after a renewal`;
   const isAnotherServer = errors.replica !== undefined;
-  // A request without an answer gives its connection up by itself: then its loss tells nothing.
-  const broke =
-    errors.refused !== undefined ||
-    errors.reset !== undefined ||
-    (connectionLostCount > 0 && errors.timeout === undefined);
+  const broke = hasBroken(loss);
   if (isAnotherServer || (broke && isReplicated(store)))
     return verdict('failover', `${gone}, when another server had taken over without it`);
   if (broke || errors.loading !== undefined)
@@ -123,7 +120,24 @@ function judgeRecord(loss: LossEvidence): Verdict | undefined {
       'store-restarted',
       `${gone}, and the connection had broken: the store was restarted without it`,
     );
-  return verdict('record-removed', `${gone}, and the connection had not broken`);
+  const how = tellsRemovals(store) ? 'no renewal had failed' : 'the connection had not broken';
+  return verdict('record-removed', `${gone}, and ${how}`);
+}
+
+/** Whether something was seen of a server that went, or came back, as far as that can take a record along. */
+function hasBroken({ errors, connectionLostCount, missedCount, store }: LossEvidence): boolean {
+  if (tellsRemovals(store)) return missedCount > 0;
+  if (errors.refused !== undefined || errors.reset !== undefined) return true;
+  // A request without an answer gives its connection up by itself: then its loss tells nothing.
+  return connectionLostCount > 0 && errors.timeout === undefined;
+}
+
+/**
+ * Whether a record that is gone is told as a connection that is: so that it is renewed at once. A member of etcd that takes over has
+ * all that was granted, so if that renewal was answered, it was not the connection.
+ */
+function tellsRemovals(store: string): boolean {
+  return store === 'etcd';
 }
 
 /** One odd answer among many is not why; the same one again is. */
@@ -189,6 +203,11 @@ function isGone({ reason }: LossEvidence): boolean {
 /** Whether another server can take over. */
 function isReplicated(store: string): boolean {
   return /^(?:redis-(?:sentinel|cluster|quorum)|etcd|zookeeper)$/.test(store);
+}
+
+/** Whether leases end there by a clock that nobody can set. */
+function hasOwnClock(store: string): boolean {
+  return store === 'etcd' || store === 'zookeeper';
 }
 
 /** Whether a request fails only when every server has failed it. */

@@ -129,10 +129,13 @@ describe('one loss is explained by', () => {
     const gone = { reason: 'vanished', sinceRenewedMs: 1_800 } as const;
     expect(causeOf(gone, 'vanished')).toBe('record-removed');
     expect(causeOf({ ...gone, connectionLostCount: 1 }, 'vanished')).toBe('store-restarted');
-    expect(causeOf({ ...gone, connectionLostCount: 1, store: 'etcd' }, 'vanished')).toBe(
-      'failover',
-    );
+    const broke = { ...gone, connectionLostCount: 1 };
+    expect(causeOf({ ...broke, store: 'redis-sentinel' }, 'vanished')).toBe('failover');
+    expect(causeOf({ ...broke, store: 'etcd' }, 'vanished')).toBe('record-removed');
+    const refused = { ...broke, store: 'etcd', errors: { refused: 1 }, missedCount: 1 };
+    expect(causeOf(refused, 'vanished')).toBe('failover');
     expect(causeOf(gone, 'expired')).toBe('clock-stepped');
+    expect(causeOf({ ...broke, store: 'etcd' }, 'expired')).toBe('record-removed');
   });
 });
 
