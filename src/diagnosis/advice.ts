@@ -59,7 +59,8 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
     'the store lost its data or was restored: elections heal by acquiring above; look at backups and at who shares the resource',
   ],
   'process-died': () => [
-    'look how it ended: dmesg for the out-of-memory killer, the exit status, the orchestrator; SIGTERM first gives the name back at once',
+    'look at its exit status: 76 is tenure run that lost the name, while the store was away say, and ended before it could tell; with --restart it goes on, and tells',
+    'else look what ended it: dmesg for the out-of-memory killer, the orchestrator; SIGTERM first gives the name back at once',
   ],
   'work-failed': () => [
     'look at the logs of the work for what it threw; it is led again after a pause that grows',
@@ -72,6 +73,9 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
   ],
   'duplicate-ids': () => [
     'give each process an id of its own: a fixed --id or TENURE_ID in a template is given to all replicas',
+  ],
+  'no-longer-kept': () => [
+    'mend what is named above it, and look at what ends then (--since): of a name the last 30 entries of 30 days are kept',
   ],
   unknown: () => [
     'keep evidence in all processes (it is on by default), and look again after the next loss',

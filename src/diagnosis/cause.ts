@@ -14,13 +14,14 @@ export const causes = {
   'store-denies': 'the store refuses what the process may not do',
   'clock-stepped': 'a wall clock was set',
   'terms-lost': 'the resource has seen higher terms than the store grants',
-  'process-died': 'the process ended without giving the name back',
+  'process-died': 'the leader renewed no more and told nothing: its process may have ended',
   'work-failed': 'the work ended by itself, or threw',
   'work-overdue': 'the work did not stop in time',
   'max-hold': 'the term reached its longest time',
   operator: 'an operator ended it',
   deploy: 'the name was given back on purpose, as by a deploy',
   'duplicate-ids': 'live processes share one id',
+  'no-longer-kept': 'what the leaders told of it, if they did, is no longer kept',
   unknown: 'nothing is known of why',
 } as const;
 

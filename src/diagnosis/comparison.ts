@@ -1,6 +1,6 @@
 import type { Cause } from './cause.js';
 
-/** What one time was like. */
+/** What one time was like. It begins where the history does, if lines of it were pushed out. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -21,7 +21,7 @@ export interface Period {
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
 }
 
-/** Of losses, per time; `too-few`: so few that chance explains the difference. */
+/** Of losses, per time; `too-few`: so few that chance explains the difference, or nothing is kept of the time before. */
 export type Change = 'better' | 'worse' | 'same' | 'too-few';
 
 export interface Comparison {
@@ -41,6 +41,7 @@ function changeOf(before: Period, now: Period): Change {
   const spanBefore = before.toMs - before.fromMs;
   const spanNow = now.toMs - now.fromMs;
   const total = before.lostCount + now.lostCount;
+  if (spanBefore <= 0) return 'too-few';
   if (total === 0) return 'same';
   // Were the rate the same, each loss would fall into one of the two by the share of its time.
   const expected = (total * spanNow) / (spanBefore + spanNow);

@@ -1,4 +1,4 @@
-import type { CallOptions, Coordinator } from '../coordinators/index.js';
+import type { CallOptions, Coordinator, LeaseRecord } from '../coordinators/index.js';
 import { checkTimeout, validateName } from '../coordinators/index.js';
 import { type RefusalEvidence, readEvidence } from '../elections/index.js';
 import { requireKnown, requireMethods } from '../errors/checks.js';
@@ -7,8 +7,10 @@ import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { type Cause, isPlanned } from './cause.js';
 import { type Comparison, compare, type Period } from './comparison.js';
-import { type Facts, factsOf, refusedCountOf, type Source } from './facts.js';
+import { type Facts, factsOf, refusedCountOf } from './facts.js';
 import { type Finding, findingsOf, judgeEndings } from './findings.js';
+import { keptFromMs as keptFrom } from './kept.js';
+import { inStoreTime, type Source, type TimedSource, timesOf } from './store-time.js';
 import { type TimelinePart, timelineOf } from './timeline.js';
 import type { JudgedEnding } from './verdict.js';
 
@@ -19,11 +21,13 @@ export interface DiagnoseOptions {
   readonly name: string;
   /** Unix time from which on things are judged. Default: all that is kept, the last 100 lines of 30 days at most. */
   readonly sinceMs?: number;
-  /** Compares with so many milliseconds before `sinceMs`. Default: with nothing. Needs `sinceMs`. */
+  /** Instead of `sinceMs`: only so many milliseconds are judged, up to now by the store's clock where that is known. */
+  readonly lastMs?: number;
+  /** Compares with so many milliseconds before that. Default: with nothing. Needs `sinceMs` or `lastMs`. */
   readonly beforeMs?: number;
   /** One request to the store may take this long, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
-  /** Default: the real one. Its wall clock says what time it is now. */
+  /** Default: the real one. Its wall clock says what time it is now, where the store does not. */
   readonly runtime?: Runtime;
 }
 
@@ -31,6 +35,7 @@ const knownOptions = {
   coordinator: true,
   name: true,
   sinceMs: true,
+  lastMs: true,
   beforeMs: true,
   timeoutMs: true,
   runtime: true,
@@ -40,6 +45,8 @@ const knownOptions = {
 export interface Diagnosis {
   readonly name: string;
   readonly period: Period;
+  /** Where lines of the history were pushed out: from when on it has all. No period begins before. */
+  readonly keptFromMs: number | undefined;
   /** Who leads now; `undefined` if nobody does. */
   readonly leaderId: string | undefined;
   /** The cause that explains most first. Empty: nothing ended in that time. */
@@ -55,14 +62,14 @@ export interface Diagnosis {
 /**
  * Why the terms of an election end: from its history, and from what its leaders saw when they lost it.
  *
- * It reads, and changes nothing. What it says is a judgement of what was kept: 100 lines of history, and 30 losses.
+ * It reads, and changes nothing. What it says is a judgement of what was kept: 100 lines of history, and 30 entries of evidence.
  *
  * @throws {OptionError} for a bad option. {@link RecordCorruptError} if something foreign stands in the place of the
  * evidence. The errors of the store.
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   requireKnown('options', options, knownOptions, 'pass { coordinator, name }');
-  const { coordinator, name, sinceMs, beforeMs } = options;
+  const { coordinator, name, sinceMs, lastMs, beforeMs } = options;
   requireMethods(
     'coordinator',
     coordinator,
@@ -72,13 +79,18 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   );
   validateName(name);
   requireTime('sinceMs', sinceMs);
+  requireTime('lastMs', lastMs);
   requireTime('beforeMs', beforeMs);
-  if (beforeMs !== undefined && sinceMs === undefined)
+  if (sinceMs !== undefined && lastMs !== undefined)
+    throw new OptionError('lastMs', lastMs, 'excludes sinceMs', 'pass one of them');
+  if (beforeMs !== undefined && sinceMs === undefined && lastMs === undefined)
     throw new OptionError('beforeMs', beforeMs, 'needs sinceMs', 'say when the change was made');
   const call = { timeoutMs: checkTimeout({ timeoutMs: options.timeoutMs ?? 5_000 }) };
-  const nowMs = requireRuntime(options.runtime).now().wallMs;
-  const { source, leaderId } = await sourceOf(coordinator, name, call);
-  return judge({ source, leaderId, sinceMs, beforeMs, nowMs });
+  const runtime = requireRuntime(options.runtime);
+  const { source, record } = await sourceOf(coordinator, name, call);
+  const leaderId = record?.state === 'held' ? record.holder.id : undefined;
+  const nowMs = storeMs(coordinator, record) ?? runtime.now().wallMs;
+  return judge({ source, leaderId, sinceMs, lastMs, beforeMs, nowMs });
 }
 
 async function sourceOf(coordinator: Coordinator, name: string, call: CallOptions) {
@@ -87,14 +99,23 @@ async function sourceOf(coordinator: Coordinator, name: string, call: CallOption
     readEvidence(coordinator, name, call),
     coordinator.read([name], call),
   ]);
-  const leaderId = record?.state === 'held' ? record.holder.id : undefined;
-  return { source: { name, history, evidence }, leaderId };
+  return { source: { name, history, evidence }, record };
+}
+
+/** What time it is in a store that judges by its own wall clock, if somebody leads: what is left of a lease tells it. */
+function storeMs(
+  { promises }: Partial<Coordinator>,
+  record: LeaseRecord | undefined,
+): number | undefined {
+  if (promises?.expiryClock !== 'server-wall' || record?.state !== 'held') return undefined;
+  return record.renewedAtMs + record.ttlMs - record.remainingMs;
 }
 
 interface Case {
   readonly source: Source;
   readonly leaderId: string | undefined;
   readonly sinceMs: number | undefined;
+  readonly lastMs?: number | undefined;
   readonly beforeMs: number | undefined;
   readonly nowMs: number;
 }
@@ -104,10 +125,11 @@ interface Case {
  *
  * @throws {OptionError} if `sinceMs` is after everything that is known, and after now.
  */
-export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case): Diagnosis {
-  const source = withinTime(told, nowMs);
-  // By clocks of several machines: what is newest may lie a little ahead of ours.
-  const toMs = Math.max(nowMs, ...timesOf(source)) + 1;
+export function judge(asked: Case): Diagnosis {
+  const source = inStoreTime(asked.source, asked.nowMs);
+  const { leaderId, beforeMs } = asked;
+  const toMs = source.nowMs + 1;
+  const sinceMs = sinceOf(asked, source.nowMs);
   if (sinceMs !== undefined && sinceMs >= toMs)
     throw new OptionError(
       'sinceMs',
@@ -115,7 +137,8 @@ export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case
       'lies in the future',
       'pass a Unix time in milliseconds',
     );
-  const fromMs = sinceMs ?? Math.min(nowMs, ...timesOf(source));
+  const keptFromMs = keptFrom(source.history);
+  const fromMs = Math.max(sinceMs ?? firstMs(source), keptFromMs ?? 0);
   const facts = factsOf(source, fromMs, toMs);
   const judged = judgeEndings(facts.endings);
   const period = periodOf(facts, judged);
@@ -123,18 +146,30 @@ export function judge({ source: told, leaderId, sinceMs, beforeMs, nowMs }: Case
   return {
     name: source.name,
     period,
+    keptFromMs,
     leaderId,
     findings: findingsOf(facts, judged),
     refusals: [...facts.refusals].sort((a, b) => b.atMs - a.atMs),
     timeline: timelineOf(facts, judged, isWanted),
     comparison:
-      beforeMs === undefined ? undefined : compare(periodBefore(source, fromMs, beforeMs), period),
+      beforeMs === undefined || sinceMs === undefined
+        ? undefined
+        : compare(periodBefore(source, sinceMs, beforeMs, keptFromMs), period),
     witnessedCount: lost.filter(({ loss, notes }) => loss !== undefined || notes.length > 0).length,
   };
 }
 
-function periodBefore(source: Source, toMs: number, beforeMs: number): Period {
-  const facts = factsOf(source, toMs - beforeMs, toMs);
+function sinceOf({ sinceMs, lastMs }: Case, nowMs: number): number | undefined {
+  return lastMs === undefined ? sinceMs : nowMs - lastMs;
+}
+
+function firstMs({ history, evidence, nowMs }: TimedSource): number {
+  return Math.min(nowMs, ...timesOf(history), ...evidence.map(({ atMs }) => atMs));
+}
+
+/** Only what of it is kept. */
+function periodBefore(source: TimedSource, toMs: number, beforeMs: number, keptFromMs = 0): Period {
+  const facts = factsOf(source, Math.min(toMs, Math.max(toMs - beforeMs, keptFromMs)), toMs);
   return periodOf(facts, judgeEndings(facts.endings));
 }
 
@@ -153,39 +188,6 @@ function periodOf(
 
 function isWanted({ verdict }: JudgedEnding): boolean {
   return isPlanned(verdict.cause);
-}
-
-/** Clocks of several machines may differ by this much. */
-const mostAheadMs = 60 * 60 * 1000;
-
-/**
- * What was written by a clock that is far ahead is taken for of now: one such line would make the time that is judged as long
- * as it is ahead. Unless most of the history is: then it is the reader's clock that is behind.
- */
-function withinTime(source: Source, nowMs: number): Source {
-  const { history, evidence } = source;
-  const times = timesOf({ ...source, evidence: [] }).sort((a, b) => a - b);
-  const isReaderBehind = (times[times.length >> 1] ?? 0) > nowMs + mostAheadMs;
-  const latestMs = isReaderBehind ? (times.at(-1) ?? nowMs) : nowMs;
-  const within = (atMs: number) => (atMs > latestMs + mostAheadMs ? latestMs : atMs);
-  return {
-    ...source,
-    history: history.map((entry) => {
-      if (entry.kind === 'act') return { ...entry, atMs: within(entry.atMs) };
-      const { grantedAtMs, endedAtMs } = entry;
-      const endMs = endedAtMs === undefined ? undefined : within(endedAtMs);
-      return { ...entry, grantedAtMs: within(grantedAtMs), endedAtMs: endMs };
-    }),
-    evidence: evidence.map((entry) => ({ ...entry, atMs: within(entry.atMs) })),
-  };
-}
-
-function timesOf({ history, evidence }: Source): number[] {
-  return [
-    ...history.map((entry) => (entry.kind === 'act' ? entry.atMs : entry.grantedAtMs)),
-    ...history.flatMap((entry) => (entry.kind === 'term' ? (entry.endedAtMs ?? []) : [])),
-    ...evidence.map(({ atMs }) => atMs),
-  ];
 }
 
 function requireTime(option: string, valueMs: number | undefined): void {

@@ -1,5 +1,7 @@
 import type { ActEntry, HistoryEntry, TermEntry } from '../coordinators/index.js';
 import type { Evidence, LossEvidence, NoteEvidence, RefusalEvidence } from '../elections/index.js';
+import { Kept } from './kept.js';
+import type { TimedSource } from './store-time.js';
 
 /** How one term ended, by the store's history and by what its holder saw. Times are Unix times by the store's clock. */
 export interface Ending {
@@ -18,6 +20,10 @@ export interface Ending {
   readonly isSuccessorKnown: boolean;
   readonly notes: readonly NoteEvidence[];
   readonly refusals: readonly RefusalEvidence[];
+  /** Its holder has told nothing of it that is kept, and may have told what is kept no longer. */
+  readonly isEvidenceGone: boolean;
+  /** Its holder has told nothing of any term that is kept. */
+  readonly isHolderSilent: boolean;
 }
 
 /** All that is known of an election in some time. */
@@ -40,17 +46,15 @@ export interface Facts {
   readonly longestVacantMs: number;
 }
 
-export interface Source {
-  readonly name: string;
-  readonly history: readonly HistoryEntry[];
-  readonly evidence: readonly Evidence[];
-}
-
 /** What both tell of the time from `fromMs` (included) to `toMs`. A term counts where it ended. */
-export function factsOf({ name, history, evidence }: Source, fromMs: number, toMs: number): Facts {
+export function factsOf(source: TimedSource, fromMs: number, toMs: number): Facts {
+  const { name, history, evidence } = source;
   const isWithin = (atMs: number) => atMs >= fromMs && atMs < toMs;
   const terms = allTerms(history, evidence);
-  const endings = terms.flatMap((term, index) => endingOf(term, index, terms, evidence, toMs));
+  const kept = new Kept(source);
+  const endings = terms.flatMap((term, index) =>
+    endingOf(term, index, terms, evidence, kept, toMs),
+  );
   const vacancies = endings.map((ending) => overlapMs(ending, fromMs, toMs));
   return {
     name,
@@ -120,12 +124,15 @@ function endingOf(
   index: number,
   terms: readonly Term[],
   evidence: readonly Evidence[],
+  kept: Kept,
   nowMs: number,
 ): Ending[] {
   if (endedAtMs === undefined || endedAtMs > nowMs) return [];
   const own = evidence.filter((entry) => entry.term === term && entry.holderId === holderId);
   const vacantUntilMs = terms[index + 1]?.grantedAtMs ?? nowMs;
   const loss = own.find((entry): entry is LossEvidence => entry.kind === 'loss');
+  const isUntold = own.every(({ kind }) => kind === 'refusals');
+  const isGone = isUntold && kept.isGone({ holderId, endedAtMs }, endReason);
   return [
     {
       term,
@@ -139,6 +146,8 @@ function endingOf(
       isSuccessorKnown: terms.some((one) => one.term > term && one.term === loss?.installedTerm),
       notes: own.filter((entry): entry is NoteEvidence => entry.kind === 'note'),
       refusals: own.filter((entry): entry is RefusalEvidence => entry.kind === 'refusals'),
+      isEvidenceGone: isGone,
+      isHolderSilent: !kept.tells(holderId),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { counted } from '../errors/say.js';
 import { adviceFor } from './advice.js';
 import { type Cause, causes, isPlanned } from './cause.js';
 import { type Facts, refusedCountOf, unledMs } from './facts.js';
@@ -38,12 +39,13 @@ export function judgeEndings(endings: Facts['endings']): JudgedEnding[] {
 /** The causes, the one that did most harm first: see {@link weightsOf}. Pure. */
 export function findingsOf(facts: Facts, judged: readonly JudgedEnding[]): Finding[] {
   const found = [...new Set(judged.map(({ verdict }) => verdict.cause))];
-  const ended = found.map((cause) =>
-    findingOf(
+  const ended = found.map((cause) => {
+    const finding = findingOf(
       cause,
       judged.filter(({ verdict }) => verdict.cause === cause),
-    ),
-  );
+    );
+    return cause === 'no-longer-kept' ? withShares(finding, judged) : finding;
+  });
   const findings = merged([...ended, ...dangersOf(facts)]);
   const weight = weightsOf(findings);
   return findings.sort((a, b) => weight(b) - weight(a) || b.lastAtMs - a.lastAtMs);
@@ -65,6 +67,19 @@ function findingOf(cause: Cause, endings: readonly JudgedEnding[]): Finding {
     firstAtMs: Math.min(...endings.map(({ endedAtMs }) => endedAtMs)),
     lastAtMs: Math.max(...endings.map(({ endedAtMs }) => endedAtMs)),
   };
+}
+
+/** What it was that is no longer kept, nobody knows; what it was at the other times, is known. */
+function withShares(finding: Finding, judged: readonly JudgedEnding[]): Finding {
+  const told = judged.filter(({ loss, notes }) => loss !== undefined || notes.length > 0);
+  if (told.length === 0) return finding;
+  const counts = new Map<Cause, number>();
+  for (const { verdict } of told) counts.set(verdict.cause, (counts.get(verdict.cause) ?? 0) + 1);
+  const shares = [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${count} by ${cause}`);
+  const said = `${counted(told.length, 'term')} of which it is kept ended: ${shares.join(', ')}`;
+  return { ...finding, evidence: [said, ...finding.evidence].slice(0, evidenceShown) };
 }
 
 /** What was seen beside the ends of terms. */
@@ -115,12 +130,15 @@ function merged(findings: readonly Finding[]): Finding[] {
 
 /**
  * What a cause weighs, counted in ends of terms: those that it explains, and as many of all as it has of the time in which nobody
- * led. So one outage of a minute is not lost among ten changes that took milliseconds, and neither are those beside it.
+ * led. So one outage of a minute is not lost among ten changes that took milliseconds, and neither are those beside it. What nobody
+ * knows the cause of any more is below all that is known, and takes no part.
  */
 function weightsOf(findings: readonly Finding[]): (finding: Finding) => number {
-  const endingCount = findings.reduce((sum, finding) => sum + finding.endingCount, 0);
-  const vacantMs = findings.reduce((sum, finding) => sum + finding.vacantMs, 0);
+  const known = findings.filter(({ cause }) => cause !== 'no-longer-kept');
+  const endingCount = known.reduce((sum, finding) => sum + finding.endingCount, 0);
+  const vacantMs = known.reduce((sum, finding) => sum + finding.vacantMs, 0);
   return (finding) => {
+    if (finding.cause === 'no-longer-kept') return -1;
     if (finding.endingCount === 0) return finding.cause === 'duplicate-ids' ? duplicatesWeight : 0;
     const ofVacancy = vacantMs === 0 ? 0 : (endingCount * finding.vacantMs) / vacantMs;
     const weight = finding.endingCount + ofVacancy;

@@ -2,10 +2,8 @@ import { sayMs } from '../errors/say.js';
 import type { Cause } from './cause.js';
 import type { Ending } from './facts.js';
 import { judgeLoss } from './judge-loss.js';
+import { isGivenBack } from './kept.js';
 import type { Verdict } from './verdict.js';
-
-/** What a release says of itself in the history. */
-const givenBack: readonly (string | undefined)[] = ['released', 'shutdown', 'handed-off'];
 
 /** What the history and its holder tell of one term. Pure. */
 export function judgeEnding(ending: Ending): Verdict {
@@ -22,7 +20,8 @@ export function judgeEnding(ending: Ending): Verdict {
   if (storeReason === 'max-hold')
     return verdict('max-hold', `it was held for ${lasted(ending)}, as long as is allowed`);
   if (loss !== undefined) return judgeLoss(loss, ending);
-  if (givenBack.includes(storeReason))
+  if (ending.isEvidenceGone) return noLongerKept(ending);
+  if (isGivenBack(storeReason))
     return verdict(
       'deploy',
       `${ending.holderId} gave it back (${storeReason}) after ${lasted(ending)}`,
@@ -31,13 +30,16 @@ export function judgeEnding(ending: Ending): Verdict {
 }
 
 /** Whoever led has told nothing. */
-function unwitnessed({ storeReason, holderId }: Ending): Verdict {
+function unwitnessed({ storeReason, holderId, isHolderSilent }: Ending): Verdict {
   switch (storeReason) {
-    case 'expired':
+    case 'expired': {
+      const ended = 'ended before it could tell (tenure run without --restart, status 76)';
+      const silent = isHolderSilent ? ', or keeps no evidence (--no-evidence)' : '';
       return verdict(
         'process-died',
-        `${holderId} renewed no more and has told nothing since: it was killed, ran out of memory, or still cannot reach the store`,
+        `${holderId} renewed no more and has told nothing since: it was killed, ran out of memory, ${ended}, or still cannot reach the store${silent}`,
       );
+    }
     case 'vanished':
       return verdict('record-removed', `the record of ${holderId} was removed`);
     case 'abandoned':
@@ -45,6 +47,16 @@ function unwitnessed({ storeReason, holderId }: Ending): Verdict {
     default:
       return verdict('unknown', `it ended as ${storeReason ?? 'nobody knows what'}`);
   }
+}
+
+/** Whether it told anything is not known either. */
+function noLongerKept({ storeReason, holderId }: Ending): Verdict {
+  const how = isGivenBack(storeReason)
+    ? `${holderId} gave it back (${storeReason})`
+    : storeReason === 'vanished'
+      ? `the record of ${holderId} was removed`
+      : `${holderId} renewed no more`;
+  return verdict('no-longer-kept', `${how}; if it told why, that is no longer kept`);
 }
 
 function verdict(cause: Cause, because: string): Verdict {

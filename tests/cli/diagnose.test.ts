@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseWhen } from '../../src/cli/diagnose/command.js';
+import { parseSince } from '../../src/cli/diagnose/command.js';
 import { report } from '../../src/cli/diagnose/report.js';
 import { addEvidence } from '../../src/elections/evidence/book.js';
 import { evidenceDocumentOf } from '../../src/elections/evidence/document.js';
@@ -133,12 +133,12 @@ describe('tenure diagnose', () => {
   });
 
   it('reads times with their zone, and durations as so long ago', () => {
-    const nowMs = Date.UTC(2026, 10, 30, 12);
-    expect(parseWhen('2h', nowMs)).toBe(nowMs - 7_200_000);
-    expect(parseWhen('2026-11-30T10:00Z', nowMs)).toBe(nowMs - 7_200_000);
-    expect(parseWhen('2026-11-30T11:00+01:00', nowMs)).toBe(nowMs - 7_200_000);
+    const sinceMs = Date.UTC(2026, 10, 30, 10);
+    expect(parseSince('2h')).toEqual({ lastMs: 7_200_000 });
+    expect(parseSince('2026-11-30T10:00Z')).toEqual({ sinceMs });
+    expect(parseSince('2026-11-30T11:00+01:00')).toEqual({ sinceMs });
     for (const bad of ['2026-11-30T10:00', '2026-13-30T10:00Z', 'yesterday', '', '10'])
-      expect(() => parseWhen(bad, nowMs)).toThrow(/--since/);
+      expect(() => parseSince(bad)).toThrow(/--since/);
   });
 
   it('refuses a time that is still to come, as it was written, with what to write', async () => {

@@ -43,13 +43,13 @@ to (tenure run --no-evidence). Exit status: 0 also if the news is bad.
   command.action((name: string, flags: DiagnoseFlags) =>
     runOnStore(wiring, 'diagnose', flags, async (session) => {
       validateName(name, 'NAME');
-      const { wallMs } = session.runtime.now();
-      const sinceMs = flags.since === undefined ? undefined : parseWhen(flags.since, wallMs);
+      const since = flags.since === undefined ? {} : parseSince(flags.since);
       const beforeMs = flags.before === undefined ? undefined : parseBefore(flags.before);
-      if (beforeMs !== undefined && sinceMs === undefined)
+      if (beforeMs !== undefined && flags.since === undefined)
         throw new OptionError('--before', flags.before, 'needs --since', 'say since when');
       const { report } = await import('./report.js');
-      return asSince(flags.since, () => report(session, { name, sinceMs, beforeMs }, flags.output));
+      const question = { name, sinceMs: undefined, ...since, beforeMs };
+      return asSince(flags.since, () => report(session, question, flags.output));
     }),
   );
 }
@@ -71,14 +71,21 @@ async function asSince<Answer>(
 const longestMs = 30 * 24 * 3_600_000;
 const instant = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
-/** A duration is so long ago. A time without its zone could be anybody's. @throws {OptionError} */
-export function parseWhen(text: string, nowMs: number): number {
-  if (instant.test(text) && !Number.isNaN(Date.parse(text))) return Date.parse(text);
+type Since = { readonly sinceMs: number } | { readonly lastMs: number };
+
+/**
+ * A duration is so long ago, by the store's clock where that is known. A time without its zone could be anybody's.
+ *
+ * @throws {OptionError}
+ */
+export function parseSince(text: string): Since {
+  if (instant.test(text) && !Number.isNaN(Date.parse(text))) return { sinceMs: Date.parse(text) };
   if (/^\d{4}-/.test(text)) {
     const remedy = 'write it like 2026-11-30T10:00Z';
     throw new OptionError('--since', text, 'is no time with its zone', remedy);
   }
-  if (/[a-z]$/.test(text)) return nowMs - parseDuration(text, '--since', { largestMs: longestMs });
+  if (/[a-z]$/.test(text))
+    return { lastMs: parseDuration(text, '--since', { largestMs: longestMs }) };
   const remedy = `use ${durationForm}, or a time such as 2026-11-30T10:00Z`;
   throw new OptionError('--since', text, 'is neither a duration nor a time', remedy);
 }

@@ -6,13 +6,14 @@ import { sayDiagnosis } from './say-diagnosis.js';
 export interface Question {
   readonly name: string;
   readonly sinceMs: number | undefined;
+  readonly lastMs?: number | undefined;
   readonly beforeMs: number | undefined;
 }
 
 /** Prints why the terms of an election end. */
 export async function report(
   session: Session,
-  { name, sinceMs, beforeMs }: Question,
+  { name, sinceMs, lastMs, beforeMs }: Question,
   format: 'text' | 'json',
 ): Promise<boolean> {
   const { coordinator, terminal, runtime, address, namespace } = session;
@@ -22,6 +23,7 @@ export async function report(
     runtime,
     ...call,
     ...(sinceMs !== undefined && { sinceMs }),
+    ...(lastMs !== undefined && { lastMs }),
     ...(beforeMs !== undefined && { beforeMs }),
   });
   if (format === 'json') {
@@ -33,10 +35,11 @@ export async function report(
 }
 
 /** Fields are added, never changed. What is not known is `null`. */
-function asJson({ leaderId, comparison, timeline, ...rest }: Diagnosis): object {
+function asJson({ leaderId, keptFromMs, comparison, timeline, ...rest }: Diagnosis): object {
   return {
     ...rest,
     leaderId: leaderId ?? null,
+    keptFromMs: keptFromMs ?? null,
     comparison: comparison ?? null,
     timeline: timeline.map((part) => ({
       ...part,

@@ -12,10 +12,10 @@ type Screen = Pick<Terminal, 'style' | 'noteColumns'>;
 export function sayDiagnosis(diagnosis: Diagnosis, screen: Screen): string[] {
   const { findings, timeline, comparison, period } = diagnosis;
   const lines = [...sayHead(diagnosis, screen)];
-  if (findings.length === 0) return [...lines, '', '  no term ended in that time'];
   for (const [index, finding] of findings.entries())
     lines.push('', ...sayFinding(finding, index + 1, screen));
-  lines.push('', ...sayTimeline(timeline, screen));
+  if (findings.length === 0) lines.push('', '  no term ended in that time');
+  else lines.push('', ...sayTimeline(timeline, screen));
   if (comparison !== undefined)
     lines.push('', ...sayComparison(comparison.before, period, comparison.change, screen));
   return lines;
@@ -31,20 +31,28 @@ function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
   const longest = vacantMs > 0 ? `, at most ${sayMs(longestVacantMs)} at a time` : '';
   return [
     ...wrap(head, screen.noteColumns).map((line) => screen.style('bold', line)),
+    ...sayKept(diagnosis),
     `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
     `  without leader   ${sayMs(vacantMs)}${share}${longest}`,
-    ...sayUnseen(lostCount - witnessedCount),
+    ...sayUnseen(lostCount - witnessedCount, period.causes['no-longer-kept'] ?? 0),
     ...sayRefusals(diagnosis),
     ...(lostCount > 0 ? [`  evidence         of ${witnessedCount} of ${lost}`] : []),
   ];
 }
 
+/** Where less is judged than was asked for. */
+function sayKept({ keptFromMs, period, comparison }: Diagnosis): string[] {
+  if (keptFromMs === undefined) return [];
+  if (keptFromMs < (comparison?.before ?? period).fromMs) return [];
+  return [`  history begins   ${sayInstant(keptFromMs)}: older lines are not kept`];
+}
+
 /** Of a leader that was killed nobody knows when: the store ends its term when its ttl is over. */
-function sayUnseen(count: number): string[] {
-  if (count === 0) return [];
-  return [
-    `                   at least: ${counted(count, 'term')} told nothing (up to a ttl more each)`,
-  ];
+function sayUnseen(untoldCount: number, goneCount: number): string[] {
+  if (untoldCount === 0) return [];
+  const untold = counted(untoldCount, 'term');
+  const what = goneCount === 0 ? `${untold} told nothing` : `of ${untold} nothing is kept`;
+  return [`                   at least: ${what} (up to a ttl more each)`];
 }
 
 /** A leader that was killed tells nothing, so that none is only none that is known of. */
@@ -117,12 +125,15 @@ const verdicts = {
   'too-few': 'too few losses to tell: look again later, or compare longer times',
 } as const;
 
+const nothingBefore = 'of the time before no line is kept: compare sooner, or a later time';
+
 function sayComparison(
   before: Period,
   now: Period,
   change: keyof typeof verdicts,
   screen: Screen,
 ): string[] {
+  const verdict = isEmpty(before) ? nothingBefore : verdicts[change];
   const row = (what: string, of: (period: Period) => string) =>
     `    ${what.padEnd(18)}${of(before).padEnd(16)}${of(now)}`;
   const colour = change === 'better' ? 'green' : change === 'worse' ? 'red' : 'yellow';
@@ -133,17 +144,24 @@ function sayComparison(
     screen.style('bold', head),
     row('lost an hour', ({ lostCount, ...span }) => perHour(lostCount, span)),
     row('given back', ({ plannedCount, ...span }) => perHour(plannedCount, span)),
-    row('without leader', ({ vacantMs, fromMs, toMs }) => sayShare(vacantMs / (toMs - fromMs))),
+    row('without leader', ({ vacantMs, ...span }) =>
+      isEmpty(span) ? '-' : sayShare(vacantMs / (span.toMs - span.fromMs)),
+    ),
     row('at a time', ({ longestVacantMs }) => sayMs(longestVacantMs)),
     row('writes refused', ({ refusedCount }) => `${refusedCount}`),
     ...found.map((cause) => row(cause, ({ causes }) => `${causes[cause] ?? 0}`)),
-    ...wrap(verdicts[change], screen.noteColumns - 4).map(
-      (text) => `    ${screen.style(colour, text)}`,
-    ),
+    ...wrap(verdict, screen.noteColumns - 4).map((text) => `    ${screen.style(colour, text)}`),
   ];
 }
 
-function perHour(number: number, { fromMs, toMs }: Pick<Period, 'fromMs' | 'toMs'>): string {
+type Span = Pick<Period, 'fromMs' | 'toMs'>;
+
+function isEmpty({ fromMs, toMs }: Span): boolean {
+  return toMs <= fromMs;
+}
+
+function perHour(number: number, { fromMs, toMs }: Span): string {
+  if (toMs <= fromMs) return '-';
   const rate = (number * 3_600_000) / (toMs - fromMs);
   return `${rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate)}/h`;
 }

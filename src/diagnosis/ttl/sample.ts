@@ -1,5 +1,7 @@
 import type { HistoryEntry } from '../../coordinators/index.js';
 import type { Evidence } from '../../elections/index.js';
+import { keptFromMs, toldFromMs } from '../kept.js';
+import { inStoreTime, timesOf } from '../store-time.js';
 
 /** What was seen of a store and of a process in some time. All in milliseconds. */
 export interface TtlSample {
@@ -18,21 +20,26 @@ export interface TtlSample {
 
 /**
  * What the leaders of an election have recorded: the pause that each loss came from, over all the time that the history
- * tells of. Pure. `undefined` if nothing was recorded.
+ * tells of and everything that was recorded is kept of. Pure. `undefined` if nothing was recorded.
  */
 export function recordedSample(
   history: readonly HistoryEntry[],
   evidence: readonly Evidence[],
   nowMs: number,
 ): TtlSample | undefined {
-  const losses = evidence.flatMap((entry) =>
+  const source = inStoreTime({ name: '', history, evidence }, nowMs);
+  const told = source.evidence.flatMap((entry) =>
     entry.kind === 'loss' && pauseReasons.includes(entry.reason) ? entry : [],
   );
-  const begins = history.map((entry) => (entry.kind === 'term' ? entry.grantedAtMs : entry.atMs));
-  const firstMs = Math.min(...begins, ...losses.map(({ atMs, heldMs }) => atMs - heldMs));
-  if (losses.length === 0 || firstMs >= nowMs) return undefined;
+  const firstMs = Math.max(
+    Math.min(...timesOf(source.history), ...told.map(({ atMs, heldMs }) => atMs - heldMs)),
+    keptFromMs(source.history) ?? 0,
+    toldFromMs(source) ?? 0,
+  );
+  const losses = told.filter(({ atMs }) => atMs >= firstMs);
+  if (losses.length === 0 || firstMs >= source.nowMs) return undefined;
   return {
-    forMs: nowMs - firstMs,
+    forMs: source.nowMs - firstMs,
     roundTripsMs: losses.flatMap(({ renewals }) => renewals.last.flatMap(answered)),
     // What failed before a loss is in its pause, and renewals at other times are not recorded.
     failedCount: 0,
