@@ -14,10 +14,10 @@ import { describeVerdicts } from './verdicts.js';
 const three = { count: 3, failures: [] };
 const denied = unseen('the user may not send it', 'grant it');
 
-const watch: SentinelWatch = { quorum: 2, sentinels: 3, isDown: false };
+const watch: SentinelWatch = { runId: 'a', quorum: 2, sentinels: 3, isDown: false };
 const sentinels: SentinelFacts = {
   ...{ masterName: 'main', named: three, knowingCount: 3, masters: ['10.0.0.1:6379'] },
-  watch: seen(watch),
+  ...{ runIds: ['a'], watch: seen(watch) },
 };
 const watched = (other: Partial<SentinelWatch>): SentinelFacts => {
   return { ...sentinels, watch: seen({ ...watch, ...other }) };
@@ -38,6 +38,10 @@ describeVerdicts('what is looked at among sentinels', sentinelChecks, [
     ...{ id: 'redis-sentinel-agreement', verdict: 'critical', says: 'a:1 and b:2' },
     facts: { ...sentinels, masters: ['a:1', 'b:2'] },
   },
+  {
+    ...{ id: 'redis-sentinel-agreement', verdict: 'critical', says: '2 different servers' },
+    facts: { ...sentinels, runIds: ['a', 'b'] },
+  },
   { id: 'redis-sentinel-agreement', verdict: undefined, facts: { ...sentinels, masters: [] } },
   { id: 'redis-sentinel-count', verdict: 'ok', facts: sentinels },
   { id: 'redis-sentinel-count', verdict: 'warning', facts: watched({ sentinels: 2 }) },
@@ -51,12 +55,31 @@ describeVerdicts('what is looked at among sentinels', sentinelChecks, [
 ]);
 
 const whole: ClusterInfo = { state: 'ok', slotsAssigned: 16_384, slotsOk: 16_384, size: 3 };
-const cluster: ClusterFacts = { nodes: three, info: seen(whole), slot: 7, owner: '10.0.0.1:6379' };
+const owner = '10.0.0.1:6379';
+const cluster: ClusterFacts = {
+  ...{ nodes: three, strangers: [], info: seen(whole), slot: 7, owner, owners: [owner] },
+};
+const noCluster: ClusterFacts = { nodes: three, strangers: ['h:1'], slot: 7, owners: [] };
 const clusterWith = (other: Partial<ClusterInfo>): ClusterFacts => {
   return { ...cluster, info: seen({ ...whole, ...other }) };
 };
 
 describeVerdicts('what is looked at in a cluster', clusterChecks, [
+  { id: 'redis-cluster-mode', verdict: 'ok', facts: cluster },
+  { id: 'redis-cluster-mode', verdict: 'critical', facts: noCluster, says: 'h:1' },
+  {
+    ...{ id: 'redis-cluster-mode', verdict: 'critical', says: 'h:1' },
+    facts: { ...cluster, strangers: ['h:1'] },
+  },
+  { id: 'redis-cluster-agreement', verdict: 'ok', facts: cluster },
+  {
+    ...{ id: 'redis-cluster-agreement', verdict: 'critical', says: 'a:1 and b:2' },
+    facts: { ...cluster, owners: ['a:1', 'b:2'] },
+  },
+  { id: 'redis-cluster-agreement', verdict: undefined, facts: noCluster },
+  { id: 'redis-cluster-state', verdict: undefined, facts: noCluster },
+  { id: 'redis-cluster-slot', verdict: undefined, facts: noCluster },
+  { id: 'redis-cluster-size', verdict: undefined, facts: noCluster },
   { id: 'redis-cluster-state', verdict: 'ok', facts: cluster },
   { id: 'redis-cluster-state', verdict: 'critical', facts: clusterWith({ state: 'fail' }) },
   { id: 'redis-cluster-state', verdict: 'critical', facts: clusterWith({ slotsAssigned: 16_383 }) },
@@ -87,7 +110,7 @@ const gone = (count: number): QuorumFacts => {
 };
 
 describeVerdicts('what is looked at across a quorum', quorumChecks, [
-  { id: 'redis-quorum-nodes', verdict: 'ok', facts: quorum, says: '3 of 3' },
+  { id: 'redis-quorum-nodes', verdict: 'ok', facts: quorum, says: '3 of 3 answer, and take' },
   { id: 'redis-quorum-nodes', verdict: 'warning', facts: gone(1), says: '2 of 3' },
   { id: 'redis-quorum-nodes', verdict: 'critical', facts: gone(2) },
   { id: 'redis-quorum-distinct', verdict: 'ok', facts: quorum },

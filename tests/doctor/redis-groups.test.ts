@@ -1,11 +1,14 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it, vi } from 'vitest';
 import {
+  type RedisServer,
   startRedis,
   startRedisCluster,
   startRedisQuorum,
   startRedisSentinels,
 } from '../support/servers/index.js';
+import { freePort } from '../support/servers/process.js';
+import { until } from '../support/until.js';
 import { type Diagnosis, doctor, doctorText } from './doctor.js';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -46,6 +49,19 @@ describe('the doctor on a Redis with sentinels', () => {
         seen: 'the quorum is 4, of 3 sentinels',
       });
       await sentinel.call('SENTINEL', 'SET', servers.masterName, 'quorum', '2');
+
+      // As one does that was configured for another master of that name.
+      const other = await startRedis(durable);
+      const watch = async (port: number | string) => {
+        await sentinel.call('SENTINEL', 'REMOVE', servers.masterName);
+        await sentinel.call('SENTINEL', 'MONITOR', servers.masterName, '127.0.0.1', port, 2);
+      };
+      await watch(other.port);
+      const apart = await doctor(servers.url);
+      expect(apart.of('critical')).toContain('redis-sentinel-agreement');
+      expect(apart.status).toBe(78);
+      await watch(master.port);
+      await other.stop();
       sentinel.disconnect();
 
       const [, second, third] = servers.sentinels;
@@ -85,12 +101,58 @@ describe('the doctor on a Redis Cluster', () => {
         witness.disconnect();
       }
       const broken = await doctor(cluster.url);
-      expect(broken.of('critical')).toEqual(['redis-cluster-state']);
+      expect(broken.of('critical')).toEqual(['redis-cluster-state', 'redis-refusal']);
       expect(broken.of('warning')).toContain('redis-cluster-nodes');
     } finally {
       await cluster.stop();
     }
   });
+});
+
+describe('the doctor on a URL of a cluster that is none', () => {
+  it('finds a server that is alone, also beside a node of a cluster, and nodes of two clusters', async () => {
+    const alone = await startRedis(durable);
+    const single = await startSingleNode();
+    const other = await startSingleNode();
+    try {
+      const lone = await doctor(`redis+cluster://127.0.0.1:${alone.port}`);
+      expect(lone.of('critical')).toEqual(['redis-cluster-mode']);
+      expect(lone.find('redis-cluster-mode').remedy).toContain('use redis://HOST:PORT');
+      expect(lone.findings.map(({ id }) => id)).not.toContain('redis-cluster-slot');
+      expect(lone.status).toBe(78);
+      const good = await doctor(`redis+cluster://127.0.0.1:${single.port}`);
+      expect(good.of('critical')).toEqual([]);
+      for (const [one, two, id] of [
+        [alone, single, 'redis-cluster-mode'],
+        [single, alone, 'redis-cluster-mode'],
+        [single, other, 'redis-cluster-agreement'],
+        [other, single, 'redis-cluster-agreement'],
+      ] as const) {
+        const url = `redis+cluster://127.0.0.1:${one.port},127.0.0.1:${two.port}`;
+        const { of, status } = await doctor(url);
+        expect(of('critical')).toEqual([id]);
+        expect(status).toBe(78);
+      }
+    } finally {
+      await Promise.all([alone, single, other].map((server) => server.stop()));
+    }
+  });
+
+  /** One node that has all slots. */
+  async function startSingleNode(): Promise<RedisServer> {
+    const port = String(await freePort());
+    const server = await startRedis({
+      ...durable,
+      args: ['--cluster-enabled', 'yes', '--cluster-port', port],
+    });
+    const admin = new Redis(server.url);
+    await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await until('the cluster being whole', async () => {
+      return String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok');
+    });
+    admin.disconnect();
+    return server;
+  }
 });
 
 describe('the doctor on a quorum of Redis servers', () => {
@@ -126,6 +188,14 @@ describe('the doctor on a quorum of Redis servers', () => {
       expect(weak.find('redis-eviction', `redis://127.0.0.1:${two?.port}/0`).severity).toBe(
         'critical',
       );
+
+      const refusing = new Redis(three?.url ?? '');
+      await refusing.config('SET', 'min-replicas-to-write', '1');
+      const unwilling = await doctor(servers.url);
+      expect(faults(unwilling)).toContain('redis-quorum-nodes warning');
+      expect(unwilling.find('redis-quorum-nodes').seen).toContain('2 of 3 answer, and take writes');
+      await refusing.config('SET', 'min-replicas-to-write', '0');
+      refusing.disconnect();
 
       await two?.kill();
       expect(faults(await doctor(servers.url))).toEqual(['redis-quorum-nodes warning']);

@@ -35,6 +35,7 @@ const facts: ServerFacts = {
   promises: redisPromises,
   ...{ shape: 'single', address: 'redis://h:6379/0', hasPassword: true, isLocal: false },
   ...{ user: 'tenure', info: seen(info), settings: seen(settings), rights: seen(rights) },
+  write: 'taken',
 };
 const withInfo = (other: Partial<Info>, besides: Partial<ServerFacts> = {}): ServerFacts => {
   return { ...facts, info: seen({ ...info, ...other }), ...besides };
@@ -45,6 +46,7 @@ const withRights = (other: Partial<Rights>, besides: Partial<ServerFacts> = {}):
 const withSettings = (other: Partial<Settings>): Partial<ServerFacts> => {
   return { settings: seen({ ...settings, ...other }) };
 };
+const refusing = (refusal: string): ServerFacts => ({ ...facts, write: { refusal } });
 const replica = { address: '10.0.0.2:6379', isOnline: true, lagS: 0 };
 const offline = { ...replica, isOnline: false };
 const denied = unseen('the user may not send CONFIG GET', 'ACL SETUSER <user> +config|get');
@@ -66,6 +68,15 @@ describeVerdicts('what is looked at on a Redis server', serverChecks, [
     verdict: 'ok',
     facts: { ...withInfo({ mode: 'cluster' }), shape: 'cluster' },
   },
+
+  { id: 'redis-role', verdict: 'warning', facts: withInfo({ mode: 'cluster' }, quorum) },
+  { id: 'redis-role', verdict: 'critical', facts: { ...facts, shape: 'cluster' }, says: 'no node' },
+
+  { id: 'redis-refusal', verdict: 'ok', facts },
+  { id: 'redis-refusal', verdict: undefined, facts: { ...facts, write: 'denied' } },
+  { id: 'redis-refusal', verdict: 'critical', facts: refusing('NOREPLICAS Not enough') },
+  { id: 'redis-refusal', verdict: 'critical', facts: refusing('ERR unknown command') },
+  { id: 'redis-refusal', verdict: 'warning', facts: { ...refusing('OOM command'), ...quorum } },
 
   { id: 'redis-eviction', verdict: 'ok', facts },
   {
@@ -91,6 +102,14 @@ describeVerdicts('what is looked at on a Redis server', serverChecks, [
   {
     ...{ id: 'redis-memory', verdict: 'warning' },
     facts: withInfo({ usedBytes: 91, maxmemoryBytes: 100 }),
+  },
+  {
+    ...{ id: 'redis-memory', verdict: 'critical', says: '101 MiB of 100 MiB' },
+    facts: withInfo({ usedBytes: 101 * 1024 ** 2, maxmemoryBytes: 100 * 1024 ** 2 }),
+  },
+  {
+    ...{ id: 'redis-memory', verdict: 'warning' },
+    facts: withInfo({ usedBytes: 101, maxmemoryBytes: 100, maxmemoryPolicy: 'allkeys-lru' }),
   },
   { id: 'redis-memory', verdict: undefined, facts: withInfo({ maxmemoryBytes: undefined }) },
   { id: 'redis-clients', verdict: 'ok', facts: withInfo({ clients: 90 }) },
@@ -124,6 +143,29 @@ describeVerdicts('what is looked at on a Redis server', serverChecks, [
   { id: 'redis-writes', verdict: 'critical', facts: withInfo({ persistenceHealthy: false }) },
 
   { id: 'redis-replicas', verdict: 'ok', facts, says: 'none' },
+  {
+    ...{
+      id: 'redis-replicas',
+      verdict: 'critical',
+      says: 'min-replicas-to-write 3, and 0 replicas',
+    },
+    facts: { ...facts, ...withSettings({ minReplicasToWrite: 3 }) },
+  },
+  {
+    ...{
+      id: 'redis-replicas',
+      verdict: 'critical',
+      says: 'and 1 replica no more than 10 s behind',
+    },
+    facts: withInfo(
+      { replicas: [replica, offline, { ...replica, lagS: 11 }] },
+      { ...withSettings({ minReplicasToWrite: 2 }), ...sentinel },
+    ),
+  },
+  {
+    ...{ id: 'redis-replicas', verdict: 'ok', says: 'none' },
+    facts: { ...facts, ...withSettings({ minReplicasToWrite: 1, minReplicasMaxLagS: 0 }) },
+  },
   { id: 'redis-replicas', verdict: 'ok', facts: { ...facts, ...quorum }, says: 'in a quorum' },
   { id: 'redis-replicas', verdict: 'warning', facts: withInfo({ replicas: [replica] }, quorum) },
   {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../support/servers/index.js';
+import { until } from '../support/until.js';
 import { doctor, doctorText } from './doctor.js';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -78,9 +79,57 @@ describe('the doctor on one Redis server', () => {
 
   it('finds a server whose memory is nearly full', async () => {
     const [, used] = /used_memory:(\d+)/.exec(await admin.info('memory')) ?? [];
-    const full = { maxmemory: String(Math.floor(Number(used) * 1.02)) };
+    const full = { maxmemory: String(Math.floor(Number(used) * 1.08)) };
     const { of } = await withSettings(full, () => doctor(url));
     expect(of('warning')).toEqual(['redis-memory']);
+  });
+
+  it('finds a server that is full, and one that demands replicas that it has not', async () => {
+    const full = await withSettings({ maxmemory: '1' }, () => doctor(url));
+    expect(full.of('critical')).toEqual(['redis-refusal', 'redis-memory']);
+    expect(full.find('redis-refusal')).toMatchObject({
+      seen: expect.stringContaining('it refuses a write: OOM'),
+      remedy: expect.stringContaining('maxmemory'),
+    });
+    expect(full.status).toBe(78);
+    const lonely = await withSettings({ 'min-replicas-to-write': '3' }, () => doctor(url));
+    expect(lonely.of('critical')).toEqual(['redis-refusal', 'redis-replicas']);
+    expect(lonely.find('redis-refusal').seen).toContain('NOREPLICAS');
+    expect(lonely.find('redis-replicas')).toMatchObject({
+      seen: 'min-replicas-to-write 3, and 0 replicas no more than 10 s behind',
+      remedy: expect.stringContaining('CONFIG SET min-replicas-to-write 0'),
+    });
+    expect(lonely.status).toBe(78);
+  });
+
+  it('finds that fewer replicas keep up than it demands, as soon as it refuses writes', async () => {
+    const replica = await startRedis({ args: ['--replicaof', server.host, String(server.port)] });
+    try {
+      await admin.wait(1, 30_000);
+      const two = await withSettings({ 'min-replicas-to-write': '2' }, () => doctor(url));
+      expect(two.of('critical')).toEqual(['redis-refusal', 'redis-replicas']);
+      const demands = { 'min-replicas-to-write': '1', 'min-replicas-max-lag': '1' };
+      await withSettings(demands, async () => {
+        await until('the replica keeping up', async () => {
+          return /min_slaves_good_slaves:1/.test(await admin.info('replication'));
+        });
+        expect((await doctor(url)).of('critical')).toEqual([]);
+        replica.freeze();
+        await until('the replica falling behind', async () => {
+          return /min_slaves_good_slaves:0/.test(await admin.info('replication'));
+        });
+        const behind = await doctor(url);
+        expect(behind.of('critical')).toEqual(['redis-refusal', 'redis-replicas']);
+        expect(behind.status).toBe(78);
+      });
+    } finally {
+      await replica.kill();
+      await replica.stop();
+    }
+    // Its master notices that it is gone by the connection.
+    await until('the replica being gone', async () => {
+      return /connected_slaves:0/.test(await admin.info('replication'));
+    });
   });
 
   it('finds an asynchronous replica that may be promoted beside a master that goes on', async () => {

@@ -1,13 +1,14 @@
 import { RedisKeys } from '../../coordinators/redis/keys.js';
 import { promisesOf } from '../../coordinators/redis/promises.js';
 import { type Endpoint, endpointText } from '../../drivers/endpoint.js';
+import { replyCode } from '../../drivers/redis/errors.js';
 import type { Link } from '../../drivers/redis/link.js';
 import { slotOf } from '../../drivers/redis/slot.js';
 import { judgeAll, type Looked } from '../check.js';
 import type { Purpose } from '../finding.js';
 import type { ClusterInfo } from './facts.js';
 import { clusterChecks } from './judge-cluster.js';
-import { asker, fieldsOf, lookWith, openTo } from './look.js';
+import { type Ask, asker, fieldsOf, lookWith, openTo } from './look.js';
 import type { Places } from './places.js';
 import { type Inspected, inspect, messageOf } from './server.js';
 
@@ -19,12 +20,16 @@ export async function examineCluster(
 ): Promise<Inspected> {
   const slot = slotOf(new RedisKeys(purpose.namespace).term);
   const said = await Promise.all(seeds.map((seed) => askNode(places, seed, slot, purpose)));
-  const first = said.find((one) => 'info' in one);
-  if (first === undefined || !('info' in first))
-    throw said.flatMap((one) => ('error' in one ? one.error : []))[0];
-  const { info, owner } = first;
+  const nodes = said.flatMap((one) => ('info' in one ? one : []));
+  const strangers = said.flatMap((one) => ('stranger' in one ? one.stranger : []));
+  const errors = said.flatMap((one) => ('error' in one ? [one.error] : []));
+  if (errors.length === said.length) throw errors[0];
+  const [first] = nodes;
+  const owner = nodes.find((one) => one.owner !== undefined)?.owner;
   const facts = {
-    ...{ slot, info, owner: owner && endpointText(owner) },
+    ...{ slot, strangers, owner: owner && endpointText(owner) },
+    ...(first !== undefined && { info: first.info }),
+    owners: ownersOf(nodes),
     nodes: {
       count: seeds.length,
       failures: said.flatMap((one) => ('failure' in one ? one.failure : [])),
@@ -37,8 +42,25 @@ export async function examineCluster(
   return { promises, findings: [...findings, ...inspected.findings] };
 }
 
+/** A server has one id, by whatever addresses it is reached. */
+function ownersOf(nodes: readonly SaidByNode[]): string[] {
+  const owners = new Map<string, string>();
+  for (const { owner, ownerId } of nodes)
+    if (owner !== undefined && ownerId !== undefined && !owners.has(ownerId))
+      owners.set(ownerId, endpointText(owner));
+  return [...owners.values()];
+}
+
+interface SaidByNode {
+  readonly info: Looked<ClusterInfo>;
+  readonly owner: Endpoint | undefined;
+  /** Absent: it is not known who the owner is. */
+  readonly ownerId?: string | undefined;
+}
+
 type Said =
-  | { readonly info: Looked<ClusterInfo>; readonly owner: Endpoint | undefined }
+  | SaidByNode
+  | { readonly stranger: string }
   | { readonly failure: string; readonly error: unknown };
 
 async function askNode(
@@ -60,14 +82,31 @@ async function askNode(
   }
 }
 
-async function lookAtNode(link: Link, seed: Endpoint, slot: number, purpose: Purpose) {
+async function lookAtNode(
+  link: Link,
+  seed: Endpoint,
+  slot: number,
+  purpose: Purpose,
+): Promise<Said> {
   const ask = asker(link, purpose);
+  if (await isAlone(ask)) return { stranger: endpointText(seed) };
   const info = await lookWith(ask('CLUSTER', 'INFO'), 'CLUSTER INFO', 'cluster|info', readInfo);
   const slots = await lookWith(ask('CLUSTER', 'SLOTS'), 'CLUSTER SLOTS', 'cluster|slots', (reply) =>
     ownerIn(reply, slot, seed.host),
   );
   // Without the right to ask, the node that is named may be the one or not; what it says of itself counts all the same.
-  return { info, owner: 'fact' in slots ? slots.fact : seed };
+  if (!('fact' in slots)) return { info, owner: seed };
+  return { info, owner: slots.fact?.endpoint, ownerId: slots.fact?.id };
+}
+
+async function isAlone(ask: Ask): Promise<boolean> {
+  try {
+    await ask('CLUSTER', 'SLOTS');
+    return false;
+  } catch (error) {
+    if (replyCode(error) === undefined) throw error;
+    return /cluster support disabled/i.test((error as Error).message);
+  }
 }
 
 function readInfo(reply: unknown): ClusterInfo {
@@ -80,16 +119,22 @@ function readInfo(reply: unknown): ClusterInfo {
   };
 }
 
+interface Owner {
+  readonly endpoint: Endpoint;
+  readonly id: string | undefined;
+}
+
 /** Of the reply of CLUSTER SLOTS. A node that leaves out a host means the one it was reached by. */
-function ownerIn(reply: unknown, slot: number, askedHost: string): Endpoint | undefined {
+function ownerIn(reply: unknown, slot: number, askedHost: string): Owner | undefined {
   type Range = readonly [
     first: number,
     last: number,
-    master?: readonly [host: string, port: number],
+    master?: readonly [host: string, port: number, id?: string],
   ];
   const ranges = Array.isArray(reply) ? (reply as Range[]) : [];
   const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
   if (master === undefined) return undefined;
-  const [host, port] = master;
-  return { host: host === '' || host === '?' ? askedHost : host, port: Number(port) };
+  const [host, port, id] = master;
+  const isLeftOut = host === '' || host === '?';
+  return { endpoint: { host: isLeftOut ? askedHost : host, port: Number(port) }, id };
 }

@@ -15,7 +15,11 @@ export interface ServerFacts extends CommonFacts {
   readonly info: Looked<Info>;
   readonly settings: Looked<Settings>;
   readonly rights: Looked<Rights>;
+  readonly write: WriteAnswer;
 }
+
+/** What a write came to that changes nothing: `denied`: the user may not, which is for its rights to tell. */
+export type WriteAnswer = 'taken' | 'denied' | { readonly refusal: string };
 
 /** From INFO. A field that a service hides is `undefined`, or empty. */
 export interface Info {
@@ -54,7 +58,12 @@ export interface Settings {
 /** What the nodes of a cluster say of it. */
 export interface ClusterFacts {
   readonly nodes: Answers;
-  readonly info: Looked<ClusterInfo>;
+  /** Those that answer, and are no nodes of a cluster. */
+  readonly strangers: readonly string[];
+  /** Whom the nodes take for the master of the slot, each once. */
+  readonly owners: readonly string[];
+  /** Absent: none of those that answer is in a cluster. */
+  readonly info?: Looked<ClusterInfo>;
   /** Of the namespace. */
   readonly slot: number;
   /** Where the master of that slot is; absent: it has none. */
@@ -84,6 +93,8 @@ export interface SentinelFacts {
   readonly knowingCount: number;
   /** Where they take it to be; more than one if they do not agree. */
   readonly masters: readonly string[];
+  /** Which servers they mean by that, each by the id of its run. */
+  readonly runIds: readonly string[];
   readonly watch: Looked<SentinelWatch>;
 }
 
@@ -93,6 +104,8 @@ export interface SentinelWatch {
   readonly quorum: number;
   /** How many sentinels watch it. */
   readonly sentinels: number;
+  /** Of the master; changes when it is started anew. Empty if it is not told. */
+  readonly runId: string;
   /** The master is taken for dead by the one that was asked. */
   readonly isDown: boolean;
 }

@@ -16,7 +16,7 @@ export const quorumChecks: readonly Check<QuorumFacts>[] = [
       'start those that are missing; a node whose data are gone is given its memory back by the others',
     judge({ nodes: { count, failures } }) {
       const there = count - failures.length;
-      const text = `${there} of ${count} answer`;
+      const text = `${there} of ${count} answer, and take writes`;
       if (failures.length === 0) return ok(text);
       const told = `${text}; ${failures.join('; ')}`;
       return there * 2 > count ? warning(told) : critical(told);

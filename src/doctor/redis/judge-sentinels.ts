@@ -22,8 +22,16 @@ export const sentinelChecks: readonly Check<SentinelFacts>[] = [
     risk: 'two masters grant leases at the same time: two processes hold one name',
     remedy:
       'look at `SENTINEL MASTER` and the network of each sentinel; `SENTINEL RESET` one that is wrong',
-    judge({ masters }) {
+    judge({ masters, runIds }) {
       if (masters.length === 0) return undefined;
+      if (masters.length === 1 && runIds.length > 1)
+        return critical(
+          `all name ${masters[0]}, and ${runIds.length} different servers answer them there`,
+          {
+            remedy:
+              'look again in ten seconds if it was started anew just now; else let them watch one server, by an address that is its own from everywhere (not 127.0.0.1)',
+          },
+        );
       if (masters.length === 1) return ok(`all take ${masters[0]} for the master`);
       return critical(`they name ${masters.join(' and ')}`);
     },

@@ -1,7 +1,7 @@
 import { counted } from '../../errors/say.js';
 import { type Check, critical, factOf, ifSeen, note, ok, type Verdict, warning } from '../check.js';
 import { sayBytes } from '../say.js';
-import type { Info, ServerFacts, Settings } from './facts.js';
+import type { Info, Replica, ServerFacts, Settings } from './facts.js';
 import { type Feature, features, spokenOf } from './feature-rights.js';
 
 /** Only 7.0.15 has been run. */
@@ -30,10 +30,30 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
     judge: ({ info, shape }) =>
       ifSeen(info, ({ role, mode }) => {
         if (mode === 'sentinel') return critical('it is a sentinel');
-        if (mode === 'cluster' && shape === 'single') return warning('it is a node of a cluster');
+        if (mode === 'cluster' && shape !== 'cluster') return warning('it is a node of a cluster');
+        if (mode === 'standalone' && shape === 'cluster')
+          return critical('it is no node of a cluster', {
+            remedy: 'use redis://host:port for a server that is alone',
+          });
         if (role === 'master' || role === '') return ok('it is a master');
         return critical(`it is a replica (role:${role})`);
       }),
+  },
+  {
+    id: 'redis-refusal',
+    severities: ['critical', 'warning'],
+    risk: 'it takes no writes now: no lease is granted or renewed, and those that are held end',
+    remedy: 'end what the server names: replicas, memory or a disk that it lacks',
+    judge({ write, shape }) {
+      if (write === 'denied') return undefined;
+      if (write === 'taken') return ok('it takes writes');
+      const text = `it refuses a write: ${write.refusal}`;
+      const remedy = refusalRemedies[/^[A-Z]+/.exec(write.refusal)?.[0] ?? ''];
+      const besides = remedy === undefined ? {} : { remedy };
+      // Whether a majority takes them is told of the quorum.
+      if (shape !== 'quorum') return critical(text, besides);
+      return warning(text, { ...besides, risk: 'it gives no vote, and is as good as gone' });
+    },
   },
   {
     id: 'redis-eviction',
@@ -44,7 +64,7 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
   },
   {
     id: 'redis-memory',
-    severities: ['warning'],
+    severities: ['critical', 'warning'],
     risk: 'when it is full, no lease is granted or renewed (OOM), and all of them end',
     remedy: '`CONFIG SET maxmemory` to more, or move other data elsewhere',
     judge: ({ info }) => ifSeen(info, judgeMemory),
@@ -146,6 +166,16 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
   },
 ];
 
+const refusalRemedies: Readonly<Record<string, string>> = {
+  NOREPLICAS:
+    'bring its replicas back (`redis-cli INFO replication` shows them), or `CONFIG SET min-replicas-to-write` to what there is',
+  OOM: '`CONFIG SET maxmemory` to more, or move other data elsewhere',
+  MISCONF: 'look into its log and at its disk: it cannot write its data',
+  READONLY: 'point the URL at the master, or use redis+sentinel://host:port/master-name',
+  MOVED: 'this is a node of a Redis Cluster: use redis+cluster://host:port',
+  CLUSTERDOWN: '`redis-cli --cluster check HOST:PORT` shows what is missing',
+};
+
 /** Nothing has to be done by who does not use it. */
 function judgeFeature(feature: Feature): Check<ServerFacts> {
   return {
@@ -183,10 +213,12 @@ function judgeEviction({ maxmemoryBytes, maxmemoryPolicy: policy }: Info): Verdi
   return critical(text);
 }
 
-function judgeMemory({ usedBytes, maxmemoryBytes }: Info): Verdict | undefined {
+function judgeMemory({ usedBytes, maxmemoryBytes, maxmemoryPolicy }: Info): Verdict | undefined {
   if (usedBytes === undefined || maxmemoryBytes === undefined) return undefined;
   if (maxmemoryBytes === 0) return ok(`${sayBytes(usedBytes)} used, no maxmemory`);
   const text = `${sayBytes(usedBytes)} of ${sayBytes(maxmemoryBytes)} used`;
+  if (usedBytes > maxmemoryBytes && maxmemoryPolicy === 'noeviction')
+    return critical(text, { risk: 'no lease is granted or renewed (OOM), and all of them end' });
   return usedBytes > maxmemoryBytes * nearlyFull ? warning(text) : ok(text);
 }
 
@@ -219,6 +251,8 @@ function judgeReplicas(
   ttlMs: number,
 ): Verdict | undefined {
   const online = replicas.filter(({ isOnline }) => isOnline).length;
+  const scarcity = judgeScarcity(factOf(settings), replicas);
+  if (scarcity !== undefined) return scarcity;
   if (shape === 'single' && replicas.length === 0) return ok('none, so that nothing fails over');
   if (online === 0) {
     const text = replicas.length === 0 ? 'it has no replica' : 'none of its replicas is online';
@@ -241,6 +275,24 @@ function judgeReplicas(
       'use the option `replicas: 1`, which makes that rare, and fence what the holder writes to';
     return note(lag, { risk, remedy });
   });
+}
+
+/** A server that demands more replicas than keep up takes no writes. 0 for either demands none. */
+function judgeScarcity(
+  settings: Settings | undefined,
+  replicas: readonly Replica[],
+): Verdict | undefined {
+  if (settings === undefined) return undefined;
+  const { minReplicasToWrite: needed, minReplicasMaxLagS: maxLagS } = settings;
+  const good = replicas.filter(({ isOnline, lagS }) => isOnline && lagS <= maxLagS).length;
+  if (!(needed > 0 && maxLagS > 0) || good >= needed) return undefined;
+  return critical(
+    `min-replicas-to-write ${needed}, and ${counted(good, 'replica')} no more than ${maxLagS} s behind`,
+    {
+      risk: 'no lease is granted or renewed (NOREPLICAS), and all of them end',
+      remedy: `bring replicas back (\`redis-cli INFO replication\` shows them), or \`CONFIG SET min-replicas-to-write ${good}\`, and the same in redis.conf`,
+    },
+  );
 }
 
 function judgeQuorumReplicas({ replicas }: Info): Verdict {

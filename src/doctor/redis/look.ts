@@ -1,11 +1,12 @@
 import type { CoordinatorPromises } from '../../coordinators/index.js';
+import { leaseKeysPattern } from '../../coordinators/redis/keys.js';
 import type { RedisNode } from '../../drivers/redis/client.js';
 import { replyCode, replyError } from '../../drivers/redis/errors.js';
 import { Link } from '../../drivers/redis/link.js';
 import { type Looked, seen, unseen } from '../check.js';
 import type { Purpose } from '../finding.js';
 import { sound } from '../soundings.js';
-import type { Info, Replica, ServerFacts, Settings } from './facts.js';
+import type { Info, Replica, ServerFacts, Settings, WriteAnswer } from './facts.js';
 import { questions, type Rights, readRights, rightsScript } from './rights.js';
 import type { Shape } from './shape.js';
 
@@ -36,9 +37,10 @@ export async function lookAt(
   const ask = asker(link, purpose);
   const info = await lookAtInfo(ask);
   // A server that loads its data, or keeps none, has no more to say.
-  const [settings, rights] = await Promise.all([
+  const [settings, rights, write] = await Promise.all([
     lookAtSettings(ask),
     lookAtRights(ask, shape, purpose.namespace),
+    tryWriting(ask, purpose),
   ]);
   const soundings = await sound(purpose.runtime, () => timeBy(ask));
   const { address } = link;
@@ -47,7 +49,7 @@ export async function lookAt(
   const way = { host, isTls, isLocal, hasPassword, tlsRemedy };
   return {
     ...{ promises, soundings, way, shape, address },
-    ...{ hasPassword, isLocal, user, info, settings, rights },
+    ...{ hasPassword, isLocal, user, info, settings, rights, write },
   };
 }
 
@@ -152,6 +154,23 @@ async function lookAtSettings(ask: Ask): Promise<Looked<Settings>> {
       minReplicasMaxLagS: Number(maxLag),
     };
   });
+}
+
+/**
+ * Asks to replace a key that is not there, which changes nothing. A server that takes no writes refuses it as it would
+ * refuse a grant: for want of replicas, memory, or a disk.
+ */
+async function tryWriting(ask: Ask, { runtime, namespace }: Purpose): Promise<WriteAnswer> {
+  const key = leaseKeysPattern(namespace).replace(/\*$/, `doctor-${runtime.randomHex(16)}`);
+  try {
+    await ask('SET', key, '1', 'XX');
+    return 'taken';
+  } catch (error) {
+    const code = replyCode(error);
+    if (code === undefined) throw error;
+    if (code === 'NOPERM') return 'denied';
+    return { refusal: (error as Error).message.replace(/\.$/, '') };
+  }
 }
 
 async function lookAtRights(ask: Ask, shape: Shape, namespace: string): Promise<Looked<Rights>> {

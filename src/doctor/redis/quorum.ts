@@ -36,8 +36,11 @@ function factsOf(
   there: readonly InspectedServer[],
   errors: readonly unknown[],
 ): QuorumFacts {
+  const refusals = there.flatMap(({ facts: { address, write } }) =>
+    typeof write === 'object' ? `${address}: ${write.refusal}` : [],
+  );
   return {
-    nodes: { count, failures: errors.map(messageOf) },
+    nodes: { count, failures: [...errors.map(messageOf), ...refusals] },
     runIds: there.flatMap(({ facts }) => runIdOf(facts) ?? []),
     clocks: there.flatMap(({ facts }) => facts.soundings?.clock ?? []),
   };

@@ -70,6 +70,7 @@ function readWatch(reply: unknown): SentinelWatch {
   const words = reply as string[];
   const field = (name: string) => words[words.indexOf(name) + 1] ?? '';
   return {
+    runId: field('runid'),
     quorum: Number(field('quorum')),
     sentinels: Number(field('num-other-sentinels')) + 1,
     isDown: /\b[so]_down\b/.test(field('flags')),
@@ -85,10 +86,12 @@ function factsOf(masterName: string, said: readonly Said[]): SentinelFacts {
     named: { count: said.length, failures: said.flatMap(({ failure }) => failure ?? []) },
     knowingCount: said.filter(({ master }) => master !== undefined).length,
     masters: [...new Set(said.flatMap(({ master }) => (master ? endpointText(master) : [])))],
+    runIds: [...new Set(facts.map(({ runId }) => runId).filter((id) => id !== ''))],
     watch:
       facts.length > 0
         ? {
             fact: {
+              runId: facts[0]?.runId ?? '',
               quorum: Math.max(...facts.map(({ quorum }) => quorum)),
               sentinels: Math.max(...facts.map(({ sentinels }) => sentinels)),
               isDown: facts.some(({ isDown }) => isDown),
