@@ -108,7 +108,7 @@ function storeMs(
   record: LeaseRecord | undefined,
 ): number | undefined {
   if (promises?.expiryClock !== 'server-wall' || record?.state !== 'held') return undefined;
-  return record.renewedAtMs + record.ttlMs - record.remainingMs;
+  return Math.round(record.renewedAtMs + record.ttlMs - record.remainingMs);
 }
 
 interface Case {

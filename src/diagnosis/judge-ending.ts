@@ -33,11 +33,16 @@ export function judgeEnding(ending: Ending): Verdict {
 function unwitnessed({ storeReason, holderId, isHolderSilent }: Ending): Verdict {
   switch (storeReason) {
     case 'expired': {
-      const ended = 'ended before it could tell (tenure run without --restart, status 76)';
-      const silent = isHolderSilent ? ', or keeps no evidence (--no-evidence)' : '';
+      const ways = [
+        'it was killed',
+        'ran out of memory',
+        'ended before it could tell (tenure run without --restart, status 76)',
+        ...(isHolderSilent ? ['keeps no evidence (--no-evidence)'] : []),
+        'or still cannot reach the store',
+      ];
       return verdict(
         'process-died',
-        `${holderId} renewed no more and has told nothing since: it was killed, ran out of memory, ${ended}, or still cannot reach the store${silent}`,
+        `${holderId} renewed no more and has told nothing since: ${ways.join(', ')}`,
       );
     }
     case 'vanished':

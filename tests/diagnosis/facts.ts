@@ -29,7 +29,7 @@ export function loss(number: number, more: Partial<LossEvidence> = {}): LossEvid
     name,
     term: number,
     holderId: 'replica-1',
-    atMs: startMs + 30_000,
+    atMs: startMs + 28_000,
     reason: 'unreachable',
     stateBefore: 'uncertain',
     store: 'redis',

@@ -159,7 +159,7 @@ describe('a diagnosis', () => {
 
   it('knows of a term that the store has forgotten with all its data', () => {
     const gone = loss(1, { reason: 'vanished', sinceRenewedMs: 900, connectionLostCount: 1 });
-    const { findings } = judged([term(2, 40, undefined)], [gone]);
+    const { findings } = judged([term(2, 38, undefined)], [gone]);
     expect(findings).toMatchObject([
       { cause: 'store-restarted', endingCount: 1, vacantMs: 10_000 },
     ]);
