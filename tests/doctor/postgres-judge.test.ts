@@ -15,7 +15,13 @@ const server: ServerFacts = {
   logsStatements: false,
 };
 const versions = { leases: 1, jobs: 1 };
-const schema: SchemaFacts = { name: 'tenure', versions: seen(versions), missing: [] };
+const schema: SchemaFacts = {
+  ...{ name: 'tenure', versions: seen(versions), missing: [], isBegun: true },
+  absent: { leases: [], jobs: [] },
+};
+const lacking = (absent: Partial<SchemaFacts['absent']>): PostgresFacts => {
+  return { ...facts, schema: { ...schema, absent: { ...schema.absent, ...absent } } };
+};
 const role: RoleFacts = { name: 'leaser', isSuperuser: false, ownsTables: false };
 const facts: PostgresFacts = {
   promises: postgresPromises,
@@ -66,7 +72,12 @@ describeVerdicts('what is looked at on PostgreSQL', postgresChecks, [
   { id: 'postgres-standbys', verdict: 'ok', facts: standbys('ANY 1 (*)', 'quorum', 'quorum') },
   { id: 'postgres-standbys', verdict: 'note', facts: standbys('s', 'sync', 'potential') },
   { id: 'postgres-standbys', verdict: 'warning', facts: standbys('', 'async'), says: '1 standby' },
-  { id: 'postgres-standbys', verdict: 'warning', facts: standbys('s'), says: 'is not empty' },
+  { id: 'postgres-standbys', verdict: 'critical', facts: standbys('s'), says: 'demands 1' },
+  { id: 'postgres-standbys', verdict: 'critical', facts: standbys('s', 'async') },
+  {
+    ...{ id: 'postgres-standbys', verdict: 'critical', says: '1 synchronous, and' },
+    facts: standbys('FIRST 2 (a, b)', 'sync', 'async'),
+  },
   { id: 'postgres-standbys', verdict: 'unseen', facts: { ...facts, standbys: denied } },
   { id: 'postgres-pooler', verdict: 'ok', facts, says: 'none' },
   { id: 'postgres-pooler', verdict: 'ok', facts: { ...facts, pooler: 'session' } },
@@ -75,6 +86,25 @@ describeVerdicts('what is looked at on PostgreSQL', postgresChecks, [
   { id: 'postgres-schema', verdict: 'critical', facts: withVersions({ leases: undefined }) },
   { id: 'postgres-schema', verdict: 'critical', facts: withVersions({ leases: 0 }) },
   { id: 'postgres-schema', verdict: 'critical', facts: withVersions({ leases: 2 }) },
+  {
+    ...{ id: 'postgres-schema', verdict: 'critical', says: 'lacks column leases.term' },
+    facts: lacking({ leases: ['column leases.term'] }),
+  },
+  {
+    ...{ id: 'postgres-schema', verdict: 'critical', says: 'lacks a, a, a, a, a, a and 2 more' },
+    facts: lacking({ leases: Array.from({ length: 8 }, () => 'a') }),
+  },
+  {
+    ...{ id: 'postgres-schema', verdict: 'critical', says: 'lacks table runs of jobs' },
+    facts: lacking({ jobs: ['table runs'] }),
+  },
+  {
+    ...{ id: 'postgres-schema', verdict: 'critical', says: 'holds no tables' },
+    facts: {
+      ...facts,
+      schema: { ...schema, isBegun: false, versions: seen({ ...versions, leases: undefined }) },
+    },
+  },
   { id: 'postgres-schema', verdict: 'warning', facts: withVersions({ jobs: undefined }) },
   {
     ...{ id: 'postgres-schema', verdict: 'unseen' },

@@ -135,9 +135,40 @@ describe('the doctor on PostgreSQL', () => {
       await once(receiver, 'close');
     }
     await reloaded("ALTER SYSTEM SET synchronous_standby_names = 'gone'");
-    const { find } = await doctor(url);
+    const { find, of, status } = await doctor(url);
     await reloaded('ALTER SYSTEM RESET synchronous_standby_names');
     expect(find('postgres-standbys').risk).toContain('every commit waits');
+    expect(of('critical')).toEqual(['postgres-standbys']);
+    expect(status).toBe(78);
+  });
+
+  it.each([
+    ['a table', 'DROP TABLE s.candidates', 'lacks table candidates'],
+    ['a column', 'ALTER TABLE s.leases DROP COLUMN ttl_ms', 'lacks column leases.ttl_ms'],
+    ['a function', 'DROP FUNCTION s.acquire', 'lacks function acquire'],
+    ['a primary key', 'ALTER TABLE s.leases DROP CONSTRAINT leases_pkey', 'primary key of leases'],
+    ['the sequence', 'DROP SEQUENCE s.enrollments', 'lacks sequence enrollments'],
+    ['a table of jobs', 'DROP TABLE s.run_requests', 'lacks table run_requests of jobs'],
+    ['its versions', 'DROP TABLE s.versions', 'lacks table versions'],
+  ])('finds a schema that lacks %s, and says what mends it', async (_, statement, says) => {
+    const part = `${server.url}?schema=partial`;
+    expect((await startInside(['migrate', '--url', part]).ended).status).toBe(0);
+    try {
+      expect((await doctor(part)).find('postgres-schema').severity).toBe('ok');
+      await admin.query(statement.replace('s.', 'partial.'));
+      const { status, find, of } = await doctor(part);
+      expect(of('critical')).toEqual(['postgres-schema']);
+      expect(find('postgres-schema').seen).toContain(says);
+      const { remedy = '' } = find('postgres-schema');
+      expect(status).toBe(78);
+      for (const [, command = ''] of remedy.matchAll(/`((?:ALTER|INSERT)[^`]*|tenure migrate)`/g)) {
+        if (command !== 'tenure migrate') await admin.query(command);
+        else await startInside(['migrate', '--url', part]).ended;
+      }
+      expect((await doctor(part)).of('critical')).toEqual([]);
+    } finally {
+      await admin.query('DROP SCHEMA IF EXISTS partial, partial_old CASCADE');
+    }
   });
 
   it('tells a pooler in transaction mode, and one that keeps sessions', async () => {

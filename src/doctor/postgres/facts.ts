@@ -33,6 +33,10 @@ export type Pooler = 'none' | 'transaction' | 'session';
 export interface SchemaFacts {
   readonly name: string;
   readonly versions: Looked<Versions>;
+  /** What the migration makes, and is not there, as `column leases.term`. */
+  readonly absent: { readonly leases: readonly string[]; readonly jobs: readonly string[] };
+  /** Some of what the migration makes for leases is there. */
+  readonly isBegun: boolean;
   /** What the role may not do there, as `SELECT ON leases`. */
   readonly missing: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { schemaVersion as leasesVersion } from '../../coordinators/postgres/schema/index.js';
 import { counted } from '../../errors/say.js';
-import { type Check, critical, factOf, ifSeen, note, ok, warning } from '../check.js';
-import type { PostgresFacts } from './facts.js';
+import { type Check, critical, factOf, ifSeen, note, ok, type Verdict, warning } from '../check.js';
+import type { PostgresFacts, SchemaFacts, Versions } from './facts.js';
 
 /** The oldest that its makers still look after; nothing older was tried. */
 const oldestVersion = 14;
@@ -66,7 +66,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
   },
   {
     id: 'postgres-standbys',
-    severities: ['warning', 'note'],
+    severities: ['critical', 'warning', 'note'],
     risk: 'a failover to a standby that is not synchronous forgets the last grants: a second holder is granted the name while the first still believes',
     remedy:
       "`ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'` and `SELECT pg_reload_conf()`, fail over to synchronous ones alone, and fence what the holder writes to",
@@ -74,11 +74,12 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
       ifSeen(standbys, (all) => {
         const synchronous = all.filter(({ state }) => ['sync', 'quorum'].includes(state)).length;
         const text = `${counted(all.length, 'standby', 'standbys')}, ${synchronous} synchronous`;
-        if (server.synchronousStandbyNames !== '' && synchronous === 0)
-          return warning(`${text}, and synchronous_standby_names is not empty`, {
+        const needed = synchronousNeeded(server.synchronousStandbyNames);
+        if (synchronous < needed)
+          return critical(`${text}, and synchronous_standby_names demands ${needed}`, {
             risk: 'every commit waits for a standby that is not there: no lease is granted or renewed',
             remedy:
-              'bring a synchronous standby back, or name another one in synchronous_standby_names',
+              'bring a synchronous standby back, or name those that are there in synchronous_standby_names',
           });
         if (all.length === 0) return ok('none, so that nothing fails over');
         if (synchronous === 0) return warning(text);
@@ -107,20 +108,7 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
     severities: ['critical', 'warning'],
     risk: 'tenure refuses the database until its tables are there in its own version',
     remedy: '`tenure migrate --url postgres://...`, with a role that may create them',
-    judge: ({ schema: { name, versions } }) =>
-      ifSeen(versions, ({ leases, jobs }) => {
-        if (leases === undefined) return critical(`schema ${name} holds no tables of leases`);
-        const text = `schema ${name}, version ${leases} of leases`;
-        if (leases < leasesVersion) return critical(`${text}, and ${leasesVersion} is needed`);
-        if (leases > leasesVersion)
-          return critical(`${text}, and this tenure knows ${leasesVersion}`, {
-            remedy: 'upgrade tenure here: a newer one has migrated the schema',
-          });
-        if (jobs !== undefined) return ok(text);
-        return warning(`${text}, and no tables of jobs`, {
-          risk: 'scheduled jobs are refused; leases are not',
-        });
-      }),
+    judge: ({ schema }) => ifSeen(schema.versions, (versions) => judgeSchema(schema, versions)),
   },
   {
     id: 'postgres-rights',
@@ -177,3 +165,56 @@ export const postgresChecks: readonly Check<PostgresFacts>[] = [
         : ok('statements are not logged'),
   },
 ];
+
+/** `FIRST 2 (a, b, c)`, `ANY 1 (*)`, `2 (a, b)`, or a list of which the first that is there is one. */
+function synchronousNeeded(names: string): number {
+  if (names.trim() === '') return 0;
+  return Number(/^\s*(?:FIRST\s+|ANY\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
+}
+
+function judgeSchema({ name, absent, isBegun }: SchemaFacts, { leases, jobs }: Versions): Verdict {
+  if (leases === undefined)
+    return isBegun
+      ? critical(
+          `schema ${name} does not say its version of leases, and lacks ${sayParts(absent.leases)}`,
+          {
+            risk: 'every lease is refused',
+            remedy: `if this is another program's schema, choose one for tenure (\`?schema=NAME\`); else ${remedyForParts(name)}`,
+          },
+        )
+      : critical(`schema ${name} holds no tables of leases`);
+  const text = `schema ${name}, version ${leases} of leases`;
+  if (leases < leasesVersion) return critical(`${text}, and ${leasesVersion} is needed`);
+  if (leases > leasesVersion)
+    return critical(`${text}, and this tenure knows ${leasesVersion}`, {
+      remedy: 'upgrade tenure here: a newer one has migrated the schema',
+    });
+  if (absent.leases.length > 0)
+    return critical(`${text}, lacks ${sayParts(absent.leases)}`, {
+      risk: 'leases are refused, as soon as what is missing is needed',
+      remedy: remedyForParts(name),
+    });
+  if (jobs === undefined)
+    return warning(`${text}, and no tables of jobs`, {
+      risk: 'scheduled jobs are refused; leases are not',
+    });
+  if (absent.jobs.length > 0)
+    return critical(`${text}, lacks ${sayParts(absent.jobs)} of jobs`, {
+      risk: 'scheduled jobs are refused; leases are not',
+      remedy: remedyForParts(name),
+    });
+  return ok(text);
+}
+
+const fewParts = 6;
+
+function sayParts(parts: readonly string[]): string {
+  const more = parts.length - fewParts;
+  const told = parts.slice(0, fewParts).join(', ');
+  return more > 0 ? `${told} and ${more} more` : told;
+}
+
+/** The migration looks at versions alone. Fences, and `once`, may keep in the same schema what must not be lost. */
+function remedyForParts(name: string): string {
+  return `\`tenure migrate\` does not mend it: restore the schema from a backup; or, with all that uses it stopped, \`ALTER SCHEMA ${name} RENAME TO ${name}_old\` and \`tenure migrate\`, which loses leases, histories, suspensions, jobs and their runs, grant the rights anew, and copy what fences and once have kept there (\`INSERT INTO ${name}.fences TABLE ${name}_old.fences\`, and so for effects and once_keys)`;
+}

@@ -6,6 +6,7 @@ import { type Looked, seen, unseen } from '../check.js';
 import type { Purpose } from '../finding.js';
 import { sound } from '../soundings.js';
 import { isLoopback, type Way } from '../way.js';
+import { absentFrom, expected } from './expected.js';
 import type {
   Pooler,
   PostgresFacts,
@@ -102,12 +103,19 @@ async function lookAtSchema(ask: Ask, name: string): Promise<SchemaFacts> {
   type There = { readonly isThere: boolean; readonly isReadable: boolean };
   const { isThere, isReadable } = await one<There>(ask, statements.versionsTableQuestion, name);
   const missing = await ask<{ missing: string }>(statements.missingQuestion, name);
+  const parts = await ask<{ part: string }>(statements.presentQuestion, name);
+  const present = new Set(parts.map(({ part }) => part));
   return {
     name,
     versions:
       isThere && !isReadable
         ? unseen(`the role may not read the versions of schema ${name}`, 'grant it what is below')
         : seen(isThere ? await versionsIn(ask, name) : { leases: undefined, jobs: undefined }),
+    absent: {
+      leases: absentFrom(present, expected.leases),
+      jobs: absentFrom(present, expected.jobs),
+    },
+    isBegun: expected.leases.some((part) => present.has(part)),
     missing: missing.map((row) => row.missing),
   };
 }

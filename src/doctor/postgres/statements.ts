@@ -38,6 +38,20 @@ export const versionsTableQuestion = `SELECT c.oid IS NOT NULL AS "isThere",
 export const versionsQuestion = (schema: string) =>
   `SELECT part, max(version)::int AS version FROM ${schema}.versions GROUP BY part`;
 
+/** In: the schema. Out: what is in it, whoever may use it: `table leases`, `column leases.term`. */
+export const presentQuestion = `WITH there AS (SELECT c.oid, c.relname, c.relkind FROM pg_class AS c
+  JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'S'))
+SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'sequence ' END || relname AS part FROM there
+UNION ALL
+SELECT 'column ' || relname || '.' || attname FROM there
+  JOIN pg_attribute ON attrelid = there.oid AND attnum > 0 AND NOT attisdropped
+UNION ALL
+SELECT 'primary key of ' || relname FROM there
+  JOIN pg_constraint ON conrelid = there.oid AND contype = 'p'
+UNION ALL
+SELECT 'function ' || proname FROM pg_proc AS p
+  JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE n.nspname = $1`;
+
 /** In: the schema. Out: what this role may not do with what is in it. */
 export const missingQuestion = `SELECT 'USAGE ON SCHEMA ' || nspname AS missing FROM pg_namespace
   WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')
