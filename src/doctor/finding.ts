@@ -2,7 +2,8 @@ import type { CoordinatorPromises } from '../coordinators/index.js';
 import type { Runtime } from '../time/index.js';
 
 /**
- * - `critical`: two processes may hold one name, a live lease may end early, or none can be had at all.
+ * - `critical`: two processes may hold one name, a live lease may end early, or none can be had at all; or what is kept
+ *   beside them is damaged.
  * - `warning`: what is promised holds now, and an ordinary event would break it.
  * - `note`: worth knowing; nothing has to be done.
  * - `ok`: looked at, and as it should be.

@@ -97,6 +97,7 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   { id: 'sqlite-file-system', verdict: undefined, facts: nowhere },
   { id: 'sqlite-space', verdict: 'ok', facts, says: '1 GiB' },
   { id: 'sqlite-space', verdict: 'warning', facts: on({ freeBytes: 60 * 1024 ** 2 }) },
+  { id: 'sqlite-space', verdict: 'critical', facts: on({ freeBytes: 4_096 }), says: '4 KiB' },
   { id: 'sqlite-space', verdict: undefined, facts: nowhere },
   { id: 'sqlite-file', verdict: 'ok', facts },
   { id: 'sqlite-file', verdict: 'ok', facts: withFile({ sizeBytes: 0, head: undefined }) },
@@ -118,6 +119,10 @@ describeVerdicts('what is looked at around a SQLite file', sqliteChecks, [
   },
   { id: 'sqlite-file', verdict: 'note', facts: missing, says: 'no /var/lib/tenure/tenure.db yet' },
   { id: 'sqlite-file', verdict: 'critical', facts: withFile({ isFile: false }) },
+  {
+    ...{ id: 'sqlite-file', verdict: 'critical', says: 'read and write /x-shm' },
+    facts: withFile({ closedBeside: '/x-shm' }),
+  },
   { id: 'sqlite-file', verdict: 'critical', facts: withFile({ isWritable: false }) },
   {
     id: 'sqlite-file',

@@ -219,6 +219,30 @@ describe('the doctor on a SQLite file', () => {
     }
   });
 
+  it('tells a user that a file beside it is closed to them', async () => {
+    const shared = mkdtempSync(join(tmpdir(), 'tenure-doctor-shared-'));
+    const path = join(shared, 'a.db');
+    await used(path);
+    for (const end of ['', '-wal', '-shm']) writeFileSync(path + end, readFileSync(path));
+    chmodSync(shared, 0o777);
+    chmodSync(path, 0o666);
+    chmodSync(`${path}-wal`, 0o666);
+    chmodSync(`${path}-shm`, 0o400);
+    const program = new NodeProgram([
+      join(import.meta.dirname, 'doctor-as-nobody.mjs'),
+      ...[`sqlite:${path}`, '-o', 'json'],
+    ]);
+    try {
+      expect(await program.ended).toBe(78);
+      const { findings } = JSON.parse(program.lines.join('\n')) as { findings: Finding[] };
+      expect(findings.filter(({ severity }) => severity === 'critical')).toMatchObject([
+        { id: 'sqlite-file', seen: `this user may not read and write ${path}-shm` },
+      ]);
+    } finally {
+      rmSync(shared, { recursive: true });
+    }
+  });
+
   it('finds a process that is stopped while it holds the lock', async () => {
     const held = join(folder, 'held.db');
     await used(held);

@@ -39,6 +39,7 @@ export interface FileSystemFacts {
   /** Two machines may see one file there, or its locks cannot be relied on. */
   readonly isShared: boolean;
   readonly isReadOnly: boolean;
+  /** For this user. */
   readonly freeBytes: number;
 }
 
@@ -46,6 +47,8 @@ export interface FileFacts {
   readonly isFile: boolean;
   readonly isReadable: boolean;
   readonly isWritable: boolean;
+  /** One of the files beside it that this user may not read and write. */
+  readonly closedBeside?: string;
   readonly uid: number;
   readonly mode: number;
   readonly sizeBytes: number;

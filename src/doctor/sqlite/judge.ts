@@ -5,6 +5,8 @@ import type { FileFacts, SqliteFacts } from './facts.js';
 
 /** A checkpoint keeps it at about 4 MiB; what lets it grow is a reader that does not end. */
 const longLogBytes = 256 * 1024 * 1024;
+/** What one grant may write: a few pages, and the index of them. */
+const noRoomBytes = 64 * 1024;
 const littleRoomBytes = 64 * 1024 * 1024;
 /** They end with the container, or with the machine. */
 const passing: Readonly<Record<string, string>> = {
@@ -70,12 +72,13 @@ export const sqliteChecks: readonly Check<SqliteFacts>[] = [
   },
   {
     id: 'sqlite-space',
-    severities: ['warning'],
+    severities: ['critical', 'warning'],
     risk: 'when the disk is full, no lease is granted or renewed, and all of them end',
     remedy: 'make room, or put the file on another disk',
     judge({ folder: { fileSystem } }) {
       if (fileSystem === undefined) return undefined;
       const text = `${sayBytes(fileSystem.freeBytes)} are free`;
+      if (fileSystem.freeBytes < noRoomBytes) return critical(text);
       return fileSystem.freeBytes < littleRoomBytes ? warning(text) : ok(text);
     },
   },
@@ -192,6 +195,10 @@ function judgeFile(facts: SqliteFacts): Verdict {
     const user = uid === undefined ? 'this user' : `user ${uid}`;
     return critical(`${user} may not read and write ${path}, which belongs to user ${file.uid}`);
   }
+  if (file.closedBeside !== undefined)
+    return critical(`this user may not read and write ${file.closedBeside}`, {
+      remedy: `run all processes as one user, and \`chown\` ${file.closedBeside} to it`,
+    });
   return ok(file.sizeBytes === 0 ? 'an empty file, which tenure takes' : "a database of tenure's");
 }
 

@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -34,7 +35,7 @@ export async function lookAtFile(
   purpose: Purpose,
 ): Promise<SqliteFacts> {
   const itself = lookAtItself(path);
-  const isDatabase = itself.file?.head !== undefined;
+  const isDatabase = itself.file?.head !== undefined && itself.file.closedBeside === undefined;
   return {
     promises: sqlitePromises,
     path,
@@ -102,14 +103,15 @@ function mayBeMade(path: string): boolean {
 
 function lookAtFileSystem(folder: string): FileSystemFacts | undefined {
   try {
-    const { bavail, bsize } = statfsSync(folder);
+    const { bavail, bfree, bsize } = statfsSync(folder);
     const shared = sharedKind(folder);
     const mount = mountOf(readMounts(), realpathSync(folder));
     return {
       kind: shared ?? mount?.kind ?? 'a file system',
       isShared: shared !== undefined,
       isReadOnly: mount?.isReadOnly ?? false,
-      freeBytes: bavail * bsize,
+      // Some of it is for root alone.
+      freeBytes: (process.getuid?.() === 0 ? bfree : bavail) * bsize,
     };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
@@ -145,10 +147,14 @@ function lookAtItself(path: string): Pick<SqliteFacts, 'file' | 'fileRefusal' | 
     return isLink ? { deadLink: readlinkSync(path) } : {};
   }
   const isReadable = isAllowed(path, constants.R_OK);
+  const closedBeside = ['-wal', '-shm']
+    .map((end) => path + end)
+    .find((one) => existsSync(one) && !isAllowed(one, constants.R_OK | constants.W_OK));
   const file: FileFacts = {
     isFile: stats.isFile(),
     isReadable,
     isWritable: isAllowed(path, constants.R_OK | constants.W_OK),
+    ...(closedBeside !== undefined && { closedBeside }),
     uid: stats.uid,
     mode: stats.mode,
     sizeBytes: stats.size,
