@@ -193,8 +193,8 @@ describe('the Redis coordinator', () => {
     });
 
     it.each([
-      ['onCalled', (listener: () => Promise<never>) => redis.coordinator.onCalled(ann, listener)],
-      ['watch', (listener: () => Promise<never>) => redis.coordinator.watch('', listener)],
+      ['onCalled', (listener: () => unknown) => redis.coordinator.onCalled(ann, listener)],
+      ['watch', (listener: () => unknown) => redis.coordinator.watch('', listener)],
     ])(
       'a listener of %s that is async and rejects, and that is a warning',
       async (name, listen) => {
