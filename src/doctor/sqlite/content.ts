@@ -13,7 +13,7 @@ import type { ContentFacts } from './facts.js';
 const beside = ['', '-wal', '-journal'];
 /** A copy takes as much room again. */
 const largestCopyBytes = 512 * 1024 * 1024;
-const tries = 3;
+const tries = 20;
 
 /**
  * What is in a database, by a copy of it that is opened in its place, read from end to end, and asked for a lease. A copy
@@ -26,9 +26,15 @@ export async function lookInside(path: string, purpose: Purpose): Promise<Looked
     return unseen('it is too large to be copied', "`sqlite3 FILE 'PRAGMA integrity_check'`");
   const folder = mkdtempSync(join(tmpdir(), 'tenure-doctor-'));
   try {
+    let bad: ContentFacts | undefined;
     for (let number = 0; number < tries; number++) {
       const copy = join(folder, `${number}.db`);
-      if (copyQuietly(path, copy)) return seen(await contentOf(library, path, copy, purpose));
+      if (!copyQuietly(path, copy)) continue;
+      const content = await contentOf(library, path, copy, purpose);
+      const isBad = content.damage !== undefined || content.refusal !== undefined;
+      // The kernel's stamps are as coarse as its ticks: what is wrong with one copy has to be with another one too.
+      if (!isBad || bad !== undefined) return seen(content);
+      bad = content;
     }
     return unseen('it was written to while it was copied', 'look again');
   } catch (error) {
