@@ -13,7 +13,7 @@ import type { ContentFacts } from './facts.js';
 const beside = ['', '-wal', '-journal'];
 /** A copy takes as much room again. */
 const largestCopyBytes = 512 * 1024 * 1024;
-const tries = 20;
+const tries = 100;
 
 /**
  * What is in a database, by a copy of it that is opened in its place, read from end to end, and asked for a lease. A copy
