@@ -241,6 +241,15 @@ export function isOver(state: string): boolean {
   return lossPattern.test(state);
 }
 
+/**
+ * Whether the server itself says that a statement has failed, and goes on with the session: then that is certain, whatever the
+ * SQLSTATE. A pooler has no routine to name, and a message in another language is taken for less than it is.
+ */
+export function isOfStatement(error: unknown): boolean {
+  const { severity, routine } = Object(error);
+  return severity === 'ERROR' && typeof routine === 'string' && routine !== '';
+}
+
 /** The five characters of the standard, which a `pg` error has in `code`; Node's own codes hold no digit. */
 export function sqlStateOf(error: unknown): string | undefined {
   const code = codeOf(error);

@@ -1,7 +1,7 @@
 import { OutcomeUnknownError } from '../../errors/index.js';
 import { NoAnswerError } from '../deadline.js';
 import type { PostgresClient, PostgresResult } from './client.js';
-import { classifyPostgresError, isOver, leftOpen, sqlStateOf } from './errors.js';
+import { classifyPostgresError, isOfStatement, isOver, leftOpen, sqlStateOf } from './errors.js';
 import {
   type GuardedQuery,
   guardedQueryClass,
@@ -44,7 +44,7 @@ export async function writeGuarded<Row extends object>(
       if (query.stage !== 'committed') throw new UnsuitedError();
       return answer as PostgresResult<Row>;
     } catch (error) {
-      const failure = failureOf(client, guard, query, own, error);
+      const failure = failureOf(client, guard, query, statement, own, error);
       isClean = failure.isClean;
       if (!failure.isHarmless) throw failure.error;
       return undefined;
@@ -66,6 +66,7 @@ function failureOf(
   client: WiredClient,
   guard: PreparedGuard,
   { stage, valuesError }: GuardedQuery,
+  { name }: Statement,
   { what }: TransactionAsk,
   error: unknown,
 ): Failure {
@@ -79,14 +80,20 @@ function failureOf(
   }
   if (stage === 'committed') return { error: unreadable(what, error), isClean: false };
   // Of a pooler in between, such a one may mean that the answer of the server was lost.
-  if (state === undefined || isOver(state))
+  if (state === undefined || (isOver(state) && !isOfStatement(error)))
     return { error: classifyPostgresError(error, 'commit', what), isClean: false };
   if (stage === 'executed')
     return { error: classifyPostgresError(error, 'commit', what), isClean: true };
   if (stage === 'admitted') return { error, isClean: true };
-  guard.isLost(client.connection, error);
+  // The guard waits for nothing: it was the statement, before its turn.
+  if (waitEnded.includes(state)) return { error, isClean: true };
+  const isOfName = name !== undefined && String(error).includes(`"${name}"`);
+  if (!isOfName) guard.isLost(client.connection, error);
   return { error, isClean: true, isHarmless: true };
 }
+
+/** Cancelled by somebody, or by `statement_timeout`; and by `lock_timeout`. */
+const waitEnded = ['57014', '55P03'];
 
 /** Not a failure after which it may be written again, though its outcome is known. */
 function unreadable(what: string, error: unknown): OutcomeUnknownError {

@@ -11,7 +11,7 @@ export interface PostgresStatement {
   readonly name?: string;
 }
 
-/** @throws {OptionError} if it is no statement, or one that says where a transaction begins or ends. */
+/** @throws {OptionError} if it is no statement, one that says where a transaction begins or ends, or one that copies. */
 export function validateStatement(
   statement: string | PostgresStatement,
   values: readonly unknown[] | undefined,
@@ -23,6 +23,10 @@ export function validateStatement(
   if (transactional.test(text)) {
     const remedy = 'leave it to the fence, which begins and commits';
     throw new OptionError('text', 'hidden', 'begins or ends a transaction', remedy);
+  }
+  if (/^\s*COPY\b/i.test(text)) {
+    const remedy = 'copy on the client of fence.transaction';
+    throw new OptionError('text', 'hidden', 'copies', remedy);
   }
   if (name !== undefined && (typeof name !== 'string' || name === ''))
     throw new OptionError('name', name, 'is not a name', 'use a text, or leave it out');

@@ -135,6 +135,12 @@ const limitsAreSet = (
       OR set_config('idle_in_transaction_session_timeout', ${idleLimit}, true) IS NOT NULL END
   AND (${durabilityIsSet})`;
 
+/**
+ * Fails with the text, unless it is a number. By the functions of the types, and not by a cast: a database may have one of its
+ * own between these two, which makes a number of any text.
+ */
+const failing = (text: string) => `pg_catalog.int4in(pg_catalog.textout(${text}))`;
+
 /** A duration in the unit in which PostgreSQL shows a setting: the largest that leaves no rest. */
 export function shownDuration(durationMs: number): string {
   const units = { d: 86_400_000, h: 3_600_000, min: 60_000, s: 1000 };
@@ -227,17 +233,17 @@ FOR SHARE OF f`,
      * idle time, since nobody is waited for within a message.
      */
     lockOrFail: preparedStatement(
-      `SELECT CAST(CASE
+      `SELECT ${failing(`CASE
   WHEN current_setting('transaction_isolation') <> 'read committed' THEN 'tenure: this statement may see what is older than its lock'
   WHEN NOT (${durabilityIsSet}) THEN 'tenure: synchronous_commit could not be set'
   WHEN pg_try_advisory_xact_lock_shared($1) THEN '1'
-  ELSE 'tenure: another term of this name is being installed' END AS int)`,
+  ELSE 'tenure: another term of this name is being installed' END`)}`,
       [bigintType],
     ),
     lookOrFail: preparedStatement(
-      `SELECT CAST(CASE WHEN EXISTS (
+      `SELECT ${failing(`CASE WHEN EXISTS (
   SELECT FROM ${fences} AS f WHERE f.name = $1 AND f.term = $2 AND f.holder_digest = $3
-) THEN '1' ELSE 'tenure: this term is not installed' END AS int)`,
+) THEN '1' ELSE 'tenure: this term is not installed' END`)}`,
       [textType, bigintType, textType],
     ),
 

@@ -12,6 +12,7 @@ import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/
 import { LeaseEndedError, Leases } from '../../../src/leases/index.js';
 import { migratePostgres, postgresCoordinator } from '../../../src/postgres.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
+import { until } from '../../support/until.js';
 import { openPool, preparedDatabase, readData, runSql, wrapped } from './subject.js';
 import { kindsOf, onlyStream, overhear } from './wire.js';
 
@@ -232,6 +233,80 @@ describe('a write under the PostgreSQL fence', () => {
     await successor.close();
   });
 
+  it('is refused where the database makes a number of any text', async () => {
+    await runSql(
+      database.url,
+      `CREATE FUNCTION public.lenient(text) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 0';
+CREATE CAST (text AS int) WITH FUNCTION public.lenient(text) AS ASSIGNMENT`,
+    );
+    const successor = postgresFence(database.url);
+    try {
+      await fence.write(token, insert, [`${name}/1`, 'there']);
+      await successor.claim(tokenOf(name, 6));
+      const late = fence.write(token, insert, [`${name}/2`, 'late']);
+      await expect(late).rejects.toBeInstanceOf(StaleTermError);
+      expect(await readData(database.url, `${name}/2`)).toBeUndefined();
+    } finally {
+      await successor.close();
+      await runSql(database.url, 'DROP CAST (text AS int); DROP FUNCTION public.lenient(text)');
+    }
+  });
+
+  it('with too few values fails as pg does, and its connection goes on', async () => {
+    for (const values of [[name], undefined]) {
+      const error = await fence.write(token, insert, values).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(pg.DatabaseError);
+      expect(error).toMatchObject({ code: '08P01' });
+    }
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+    await fence.write(token, insert, [name, 'there']);
+  });
+
+  it.each(['XX000', '08001', '58030', '57P01', 'F0000'])(
+    'that raises %s itself fails as pg does, and its connection goes on',
+    async (code) => {
+      await runSql(
+        database.url,
+        `CREATE OR REPLACE FUNCTION public.raises() RETURNS text LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'raised' USING ERRCODE = '${code}'; END $$`,
+      );
+      const text = 'INSERT INTO public.data SELECT $1, public.raises()';
+      const error = await fence.write(token, text, [name]).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(pg.DatabaseError);
+      expect(error).toMatchObject({ code, message: 'raised' });
+      expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
+    },
+  );
+
+  it('that is cancelled before its turn is not executed after all', async () => {
+    const other = new pg.Client(database.url);
+    await other.connect();
+    other.on('error', () => {});
+    await other.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'");
+    await other.query('LOCK TABLE public.data');
+    const error = fence.write(token, insert, [name, 'cancelled']).catch((thrown) => thrown);
+    const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    const { pid } = await until('the write waits', async () => {
+      return (await runSql(database.url, waiting)).rows[0] as { pid: number } | undefined;
+    });
+    await runSql(database.url, `SELECT pg_cancel_backend(${pid})`);
+    expect(await error).toMatchObject({ code: '57014' });
+    await other.end();
+    expect(await readData(database.url, name)).toBeUndefined();
+    await fence.write(token, insert, [name, 'there']);
+  });
+
+  it('of a name that its session has lost costs the others nothing', async () => {
+    const statement = { name: 'lost', text: insert, values: [name, 'there'] };
+    await fence.write(token, 'SELECT 1');
+    await fence.write(token, statement);
+    await pool.query('DEALLOCATE lost');
+    for (let count = 0; count < 4; count++)
+      await expect(fence.write(token, statement)).rejects.toMatchObject({ code: '26000' });
+    const sent = await sentBy(() => fence.write(token, insert, [`${name}/2`, 'there']));
+    expect(sent).toEqual(['PBDBEBEES']);
+  });
+
   it('commits durably whatever the session says, and leaves its setting', async () => {
     const cases = { off: 'on', local: 'on', on: 'on', remote_apply: 'remote_apply' };
     for (const [session, expected] of Object.entries(cases)) {
@@ -352,6 +427,14 @@ describe('a text that is not one statement for a write', () => {
       expect(sent).toEqual([]);
     },
   );
+
+  it('is refused before anything is sent if it copies', async () => {
+    const sent = await sentBy(async () => {
+      const copy = fence.write(token, 'copy public.data FROM STDIN');
+      await expect(copy).rejects.toThrow(/copies: copy on .* fence\.transaction/);
+    });
+    expect(sent).toEqual([]);
+  });
 
   it('is refused by the server if it is several', async () => {
     for (const text of ["DELETE FROM public.data; SELECT 'b'", "/* a */ SELECT 'a'; COMMIT"])
