@@ -1,7 +1,8 @@
 import { errorKindOf } from '../../errors/error-kind.js';
+import type { Unsubscribe } from '../../events/index.js';
 import type { EndReason, Lease, Leases } from '../../leases/index.js';
 import { elapsedMs, type Instant, realRuntime, wallStepMs } from '../../time/index.js';
-import type { Election } from '../election.js';
+import type { ElectionEvents } from '../events.js';
 import type { LossEvidence, NoteKind } from './evidence.js';
 import { RefusalCounter } from './refusal-counter.js';
 import { agoMs, RenewalLog } from './renewal-log.js';
@@ -13,6 +14,16 @@ import { EvidenceWriter } from './writer.js';
 const noteEveryMs = 60_000;
 /** A step of the wall clock that is noted though no lease was lost by it. */
 const notedStepMs = 1_000;
+
+/** The part of an election that is followed; a user sees less of it. */
+interface Followed {
+  readonly name: string;
+  overhear<Name extends keyof ElectionEvents>(
+    name: Name,
+    listener: (event: ElectionEvents[Name]) => void,
+  ): Unsubscribe;
+  onAdmitted(listener: () => void): Unsubscribe;
+}
 
 interface Led {
   readonly acquiredAt: Instant;
@@ -82,7 +93,7 @@ export class EvidenceRecorder {
   }
 
   /** Notes what an election tells that says something about why its terms end. */
-  follow(election: Pick<Election, 'name' | 'overhear' | 'onAdmitted'>): void {
+  follow(election: Followed): void {
     const note = (noted: Noted) => this.#note(election.name, noted);
     this.#ends.push(
       election.overhear('duplicate', () => note({ what: 'duplicate-id' })),
