@@ -11,14 +11,18 @@ export function keptFromMs(history: readonly HistoryEntry[]): number | undefined
   return first.kind === 'term' ? first.grantedAtMs : first.atMs;
 }
 
-/** From when on all that holders told is kept: whoever told most loses its oldest first. `undefined` if nothing was pushed out. */
+/**
+ * From when on all that holders told is kept. Whoever told most loses its oldest first, so that several soon have as many as one
+ * another, or one less, and each of them may have lost some. `undefined` if nothing was pushed out.
+ */
 export function toldFromMs({ evidence, isEvidenceFull }: TimedSource): number | undefined {
   if (!isEvidenceFull) return undefined;
   const times = new Map<string, number[]>();
   for (const { holderId, atMs } of evidence)
     times.set(holderId, [...(times.get(holderId) ?? []), atMs]);
-  const [most = []] = [...times.values()].sort((a, b) => b.length - a.length);
-  return most.length === 0 ? undefined : Math.min(...most);
+  const most = Math.max(...[...times.values()].map(({ length }) => length));
+  const trimmed = [...times.values()].filter(({ length }) => length >= most - 1);
+  return Math.max(...trimmed.map((own) => Math.min(...own)));
 }
 
 /** A term of which its holder has told nothing that is kept. */

@@ -1,6 +1,7 @@
 import { ClosedError } from '../errors/index.js';
-import { type CampaignTrace, traced, traces, Unreached } from '../events/index.js';
+import { type CampaignTrace, traced, traces } from '../events/index.js';
 import type { Lease, Leases } from '../leases/index.js';
+import { OutageWarning } from '../leases/outage-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { ResolvedElectionOptions } from './options.js';
@@ -23,12 +24,12 @@ interface Wanted {
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
 export class Campaigner {
   readonly #context: CampaignerOptions;
-  readonly #unreached: Unreached;
+  readonly #outageWarning: OutageWarning;
 
   constructor(context: CampaignerOptions) {
     const { leases, options, announcer } = context;
     this.#context = context;
-    this.#unreached = new Unreached(leases, {
+    this.#outageWarning = new OutageWarning(leases, {
       who: `the election "${options.name}"`,
       listen: "election.events.on('campaignFailed', ...)",
       isHeard: () => announcer.events.listenerCount('campaignFailed') > 0,
@@ -101,6 +102,6 @@ export class Campaigner {
 
   #failed(error: unknown, retryInMs: number): void {
     this.#context.announcer.tell('campaignFailed', { error, retryInMs });
-    this.#unreached.failed(error, retryInMs);
+    this.#outageWarning.failed(error, retryInMs);
   }
 }

@@ -67,7 +67,7 @@ const words: readonly (readonly [ErrorKind, RegExp])[] = [
 ];
 
 /** In the words of our drivers: a server that was one before, or was asked for one that it is not. */
-const noPrimary = /is a replica|read-only for us/;
+const noPrimary = /is a replica|is a standby|read-only for us|read_only is on/;
 
 export function errorKindOf(error: unknown): ErrorKind {
   if (error instanceof StoreMisconfiguredError)

@@ -12,7 +12,7 @@ export type Unsubscribe = () => void;
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
-  readonly #overheard = new Map<keyof Events, number>();
+  readonly #overheard = new Map<keyof Events, Set<object>>();
   readonly #known: Known<Events> | 'any';
 
   /** @param known all names, so that `on` refuses every other one; `any` where they are not known before. */
@@ -45,13 +45,11 @@ export class Emitter<Events extends object> {
     name: Name,
     listener: (event: Events[Name]) => void,
   ): Unsubscribe {
-    const count = (by: number) => this.#overheard.set(name, (this.#overheard.get(name) ?? 0) + by);
     const end = this.on(name, listener);
-    count(1);
-    let hasEnded = false;
+    const own = this.#overheard.get(name) ?? new Set();
+    this.#overheard.set(name, own.add(end));
     return () => {
-      if (!hasEnded) count(-1);
-      hasEnded = true;
+      own.delete(end);
       end();
     };
   }
@@ -64,7 +62,7 @@ export class Emitter<Events extends object> {
 
   /** How many listen who are not our own. */
   listenerCount(name: keyof Events): number {
-    return (this.#listeners.get(name)?.size ?? 0) - (this.#overheard.get(name) ?? 0);
+    return (this.#listeners.get(name)?.size ?? 0) - (this.#overheard.get(name)?.size ?? 0);
   }
 
   removeAll(): void {

@@ -11,4 +11,3 @@ export {
   traced,
   traces,
 } from './traces.js';
-export { Unreached } from './unreached.js';

@@ -9,8 +9,9 @@ import {
 import { electionKeys } from '../elections/options.js';
 import { type Known, requireDuration, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
-import { Emitter, type EventSource, Unreached } from '../events/index.js';
+import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
+import { OutageWarning } from '../leases/outage-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
 import { type JobOptions, resolveJob } from './definition.js';
@@ -181,10 +182,10 @@ export class Schedule implements AsyncDisposable {
       });
       await leader.lead();
     };
-    const unreached = this.#unreachedOf(name);
+    const outageWarning = this.#outageWarningOf(name);
     election.events.on('campaignFailed', ({ error, retryInMs }) => {
       this.#events.emit('storeFailed', { error, retryInMs });
-      unreached.failed(error, retryInMs);
+      outageWarning.failed(error, retryInMs);
     });
     const backoff = new Backoff(this.#leases.runtime, startPauses);
     while (!this.#ending.signal.aborted) {
@@ -203,8 +204,8 @@ export class Schedule implements AsyncDisposable {
     }
   }
 
-  #unreachedOf(election: string): Unreached {
-    return new Unreached(this.#leases, {
+  #outageWarningOf(election: string): OutageWarning {
+    return new OutageWarning(this.#leases, {
       who: `the schedule "${election}"`,
       listen: "schedule.events.on('storeFailed', ...)",
       isHeard: () => this.#events.listenerCount('storeFailed') > 0,

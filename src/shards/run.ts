@@ -1,6 +1,7 @@
 import { ClosedError, isTransient } from '../errors/index.js';
-import { type Emitter, Unreached, type Unsubscribe } from '../events/index.js';
+import type { Emitter, Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease } from '../leases/index.js';
+import { OutageWarning } from '../leases/outage-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { ShardWorkerEvents } from './events.js';
 import { parseMember, shardCountMismatch } from './members.js';
@@ -17,7 +18,7 @@ export class Run {
   readonly #membership: Membership;
   readonly #planner: Planner;
   readonly #pacer: Pacer;
-  readonly #unreached: Unreached;
+  readonly #outageWarning: OutageWarning;
   readonly #aborter = new AbortController();
   readonly #subscriptions: Unsubscribe[] = [];
   #starting: Promise<void> | undefined;
@@ -25,7 +26,7 @@ export class Run {
 
   constructor(options: ResolvedShardWorkerOptions, emitter: Emitter<ShardWorkerEvents>) {
     const { leases, group, shardCount, sweepEveryMs } = options;
-    this.#unreached = new Unreached(leases, {
+    this.#outageWarning = new OutageWarning(leases, {
       who: `the worker of the group "${group}"`,
       listen: "worker.events.on('error', ...)",
       isHeard: () => emitter.listenerCount('error') > 0,
@@ -120,7 +121,7 @@ export class Run {
         signal.throwIfAborted();
         if (!isTransient(error)) throw error;
         this.#emitter.emit('error', { error, during: 'register' });
-        this.#unreached.failed(error, limitMs);
+        this.#outageWarning.failed(error, limitMs);
       }
       await sleep(runtime, backoff.nextMs(), signal);
       signal.throwIfAborted();

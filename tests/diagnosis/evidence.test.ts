@@ -330,6 +330,8 @@ describe('a failure is of the kind', () => {
     ['replica', new StoreRefusedError('READONLY', 'a replica')],
     ['replica', new StoreMisconfiguredError('it is a replica (role:slave), which forgets leases')],
     ['replica', new StoreMisconfiguredError('25006: the server is read-only for us (a standby)')],
+    ['replica', new StoreMisconfiguredError('the server is a standby; connect to the primary')],
+    ['replica', new StoreMisconfiguredError('default_transaction_read_only is on; connect with')],
     ['denied', new StoreMisconfiguredError('the password is wrong')],
     ['overloaded', new StoreRefusedError('BUSY', 'a script')],
     ['refused', new UnreachableError(`not within 250 ms (${gone('a')}); it was not executed`)],

@@ -202,6 +202,13 @@ describe('where lines of the history were pushed out', () => {
       forMs: at.nowMs - firstMs,
     });
   });
+
+  it('takes for whole what is kept of all who may have lost their oldest, of several that told as much', () => {
+    const evidence = [...blocked(111, 125, 'replica-1'), ...blocked(186, 200, 'replica-2')];
+    expect(recordedSample(history, evidence, at.nowMs)).toMatchObject({
+      forMs: at.nowMs - (startMs + 1_867_000),
+    });
+  });
 });
 
 describe('a comparison', () => {

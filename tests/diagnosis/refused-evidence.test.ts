@@ -5,6 +5,7 @@ import { EvidenceWriter } from '../../src/elections/evidence/writer.js';
 import {
   RecordCorruptError,
   StoreMisconfiguredError,
+  StoreRefusedError,
   UnreachableError,
 } from '../../src/errors/index.js';
 import { Elections, Leases, readEvidence } from '../../src/index.js';
@@ -152,6 +153,24 @@ describe('who writes evidence', () => {
     await operator.writeDocument(spoilt, '{"format":1,"entries":[]}', 1, call);
     await runtime.advance(5 * 60_000);
     expect(await kept()).toHaveLength(1);
+    await close();
+  });
+
+  it('writes what a refused document does not concern, and tells of that', async () => {
+    const { runtime, operator } = fixture;
+    const spoilt = evidenceDocumentOf(name);
+    const { writer, told, close } = writerOf({
+      readDocument: (document, options) => operator.readDocument(document, options),
+      writeDocument: async (document, ...rest) => {
+        if (document === spoilt) throw new StoreRefusedError('TOO_LARGE', 'it is too large');
+        return operator.writeDocument(document, ...rest);
+      },
+    });
+    writer.add(loss(1));
+    writer.add(loss(1, { name: 'reports' }));
+    await runtime.advance(10);
+    expect(await kept('reports')).toHaveLength(1);
+    expect(told).toEqual([name]);
     await close();
   });
 

@@ -47,4 +47,15 @@ describe('an emitter', () => {
     const [warning] = (await warned) as [Error];
     expect(warning.message).toBe('a listener for "news" threw: something that has no text');
   });
+
+  it('counts no listener of our own, also after all were removed', () => {
+    const emitter = new Emitter<{ news: number }>({ news: true });
+    const end = emitter.overhear('news', () => {});
+    expect(emitter.listenerCount('news')).toBe(0);
+    emitter.removeAll();
+    end();
+    expect(emitter.listenerCount('news')).toBe(0);
+    emitter.on('news', () => {});
+    expect(emitter.listenerCount('news')).toBe(1);
+  });
 });

@@ -1,10 +1,12 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Holder } from '../../coordinators/index.js';
 import { sqliteCoordinator } from '../../coordinators/sqlite/index.js';
 import { leaseSchema } from '../../coordinators/sqlite/schema.js';
 import { loadSqlite, type SqliteLibrary } from '../../drivers/sqlite/client.js';
+import { requireLocalFileSystem } from '../../drivers/sqlite/file-systems.js';
 import { type Looked, seen, unseen } from '../check.js';
 import type { Purpose } from '../finding.js';
 import type { ContentFacts } from './facts.js';
@@ -24,19 +26,11 @@ export async function lookInside(path: string, purpose: Purpose): Promise<Looked
   if (library === undefined) return unseen('nothing here reads it', 'see sqlite-library');
   if (sizeOf(path) > largestCopyBytes)
     return unseen('it is too large to be copied', "`sqlite3 FILE 'PRAGMA integrity_check'`");
+  if (!isLocal(tmpdir()))
+    return unseen(`${tmpdir()} is no local disk, and no copy can be opened there`, 'set TMPDIR');
   const folder = mkdtempSync(join(tmpdir(), 'tenure-doctor-'));
   try {
-    let bad: ContentFacts | undefined;
-    for (let number = 0; number < tries; number++) {
-      const copy = join(folder, `${number}.db`);
-      if (!copyQuietly(path, copy)) continue;
-      const content = await contentOf(library, path, copy, purpose);
-      const isBad = content.damage !== undefined || content.refusal !== undefined;
-      // The kernel's stamps are as coarse as its ticks: what is wrong with one copy has to be with another one too.
-      if (!isBad || bad !== undefined) return seen(content);
-      bad = content;
-    }
-    return unseen('it was written to while it was copied', 'look again');
+    return await lookAtCopies(library, path, folder, purpose);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -46,6 +40,42 @@ export async function lookInside(path: string, purpose: Purpose): Promise<Looked
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function lookAtCopies(
+  library: SqliteLibrary,
+  path: string,
+  folder: string,
+  purpose: Purpose,
+): Promise<Looked<ContentFacts>> {
+  let bad: ContentFacts | undefined;
+  for (let number = 0; number < tries; number++) {
+    // A copy takes the process for itself.
+    await nextTurn();
+    purpose.signal.throwIfAborted();
+    // A name of its own: what is opened may be remembered by its name.
+    const copy = join(folder, String(number), 'copy.db');
+    mkdirSync(dirname(copy));
+    const content = copyQuietly(path, copy)
+      ? await contentOf(library, path, copy, purpose)
+      : undefined;
+    rmSync(dirname(copy), { recursive: true, force: true });
+    if (content === undefined) continue;
+    const isBad = content.damage !== undefined || content.refusal !== undefined;
+    // The kernel's stamps are as coarse as its ticks: what is wrong with one copy has to be with another one too.
+    if (!isBad || bad !== undefined) return seen(content);
+    bad = content;
+  }
+  return unseen('it was written to while it was copied', 'look again');
+}
+
+function isLocal(folder: string): boolean {
+  try {
+    requireLocalFileSystem(folder);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -61,10 +91,17 @@ function sizeOf(path: string): number {
 /** Whether nobody wrote meanwhile. */
 function copyQuietly(path: string, copy: string): boolean {
   const before = stampOf(path);
-  for (const end of beside)
-    if (existsSync(path + end)) copyFileSync(path + end, copy + end);
-    else rmSync(copy + end, { force: true });
+  for (const end of beside) copyIfAny(path + end, copy + end);
   return stampOf(path) === before;
+}
+
+/** What stands beside a database goes with whoever closes it last. */
+function copyIfAny(from: string, to: string): void {
+  try {
+    copyFileSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
 }
 
 function stampOf(path: string): string {

@@ -1,5 +1,13 @@
 import type { Coordinator } from '../../coordinators/index.js';
-import { ClosedError, isTransient, RecordCorruptError } from '../../errors/index.js';
+import { errorKindOf } from '../../errors/error-kind.js';
+import {
+  ClosedError,
+  isTransient,
+  OutcomeUnknownError,
+  RecordCorruptError,
+  StoreMisconfiguredError,
+  UnreachableError,
+} from '../../errors/index.js';
 import { onAbort } from '../../events/index.js';
 import { Backoff, type Runtime, withDeadline } from '../../time/index.js';
 import { addEvidence } from './book.js';
@@ -101,10 +109,12 @@ export class EvidenceWriter {
       try {
         await this.#writeOne(document, together);
       } catch (error) {
-        if (!isTransient(error)) this.#tell(together, error);
-        if (!(error instanceof ClosedError)) failures.push(error);
-        if (!(error instanceof RecordCorruptError || error instanceof ClosedError)) break;
-        if (error instanceof RecordCorruptError) continue;
+        if (!passes(error)) this.#tell(together, error);
+        if (!(error instanceof ClosedError)) {
+          failures.push(error);
+          if (isOfAll(error)) break;
+          continue;
+        }
       }
       this.#waiting = this.#waiting.filter((entry) => !together.includes(entry));
     }
@@ -145,6 +155,18 @@ export class EvidenceWriter {
     });
     this.#wake = () => {};
   }
+}
+
+/** Whether it is over by itself, as a rule. */
+function passes(error: unknown): boolean {
+  return isTransient(error) && !['denied', 'other'].includes(errorKindOf(error));
+}
+
+/** Whether another document would meet the same. */
+function isOfAll(error: unknown): boolean {
+  return [UnreachableError, OutcomeUnknownError, StoreMisconfiguredError].some(
+    (kind) => error instanceof kind,
+  );
 }
 
 /** Its outcome, or none as soon as it is given up: then no timer is left of it. */

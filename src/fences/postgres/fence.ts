@@ -45,13 +45,14 @@ export interface PostgresFence<Client extends PostgresClient = PostgresClient>
    * Executes one statement, and commits it in one atomic step with the check of the token: what {@link transaction} does with
    * `client.query(text, values)` as its work, in one message to the server where that can be.
    *
-   * It has `waitTimeoutMs` and twice `timeoutMs` for all of it there.
+   * It has `waitTimeoutMs` and twice `timeoutMs` for all of it there, and for the statement alone elsewhere.
    *
    * @param statement its text, or `{ text, values, name }`. One statement, without `BEGIN` or `COMMIT`.
    * @param values as `pg` takes them.
    * @returns as `client.query` does: `rows`, `rowCount`.
    * @throws {StaleTermError} or {@link LeaseEndedError}, as {@link claim}, with nothing executed; what the statement fails with,
-   * as `pg` has it, with nothing written; {@link OutcomeUnknownError} if no answer came, or the connection was lost before it did.
+   * as `pg` has it, with nothing written; {@link OutcomeUnknownError} if no answer came, or the connection was lost before it did;
+   * {@link UnreachableError} if that was before the commit was sent: nothing was written.
    */
   write<Row extends object = Record<string, unknown>>(
     token: FencingToken,

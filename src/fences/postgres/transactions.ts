@@ -1,4 +1,6 @@
+import { NoAnswerError, withDeadline } from '../../drivers/deadline.js';
 import {
+  classifyPostgresError,
   type PostgresClient,
   type PostgresPoolHandle,
   type PostgresResult,
@@ -104,7 +106,25 @@ export class FenceTransactions<Client extends PostgresClient> {
   ): Promise<PostgresResult<Row>> {
     const written = await this.#writeAtOnce<Row>(candidate, what, statement);
     if (written !== undefined) return written;
-    return await this.under(candidate, what, (client) => runStatement<Row>(client, statement));
+    return await this.under(candidate, what, (client) =>
+      this.#inTime(what, runStatement<Row>(client, statement)),
+    );
+  }
+
+  /** Of the server's own limits a statement has the first two, and its answer what is left. */
+  get #writeTimeoutMs(): number {
+    const { waitTimeoutMs, timeoutMs } = this.#options;
+    return waitTimeoutMs + 2 * timeoutMs;
+  }
+
+  async #inTime<Result>(what: string, running: Promise<Result>): Promise<Result> {
+    try {
+      return await withDeadline(this.#options.runtime, this.#writeTimeoutMs, running);
+    } catch (error) {
+      throw error instanceof NoAnswerError
+        ? classifyPostgresError(error, 'transaction', what)
+        : error;
+    }
   }
 
   /** `undefined`: it cannot be in one message, or the token did not pass. Nothing was executed. */
@@ -116,9 +136,7 @@ export class FenceTransactions<Client extends PostgresClient> {
     const guard = this.#guard.atOnce(candidate);
     // A transaction that the server begins by itself has the isolation of its session.
     if (guard === undefined || this.#namesIsolation || !standsAlone(statement)) return undefined;
-    const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
-    // Of the server's own limits the statement has the first two, and its commit what is left.
-    const own = { runtime, timeoutMs: waitTimeoutMs + 2 * timeoutMs, what };
+    const own = { runtime: this.#options.runtime, timeoutMs: this.#writeTimeoutMs, what };
     return await this.#pool.withSession(what, (session) =>
       writeGuarded<Row>(session, guard, statement, own),
     );

@@ -1,7 +1,8 @@
 import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
-import { Emitter, type EventSource, Unreached, type Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { EndReason, Leases } from '../../leases/index.js';
+import { OutageWarning } from '../../leases/outage-warning.js';
 import {
   type FailedStep,
   type OwnedShard,
@@ -170,7 +171,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   #passOn(): void {
     const { events } = this.#shards;
     const emitter = this.#emitter;
-    const unreached = new Unreached(this.leases, {
+    const outageWarning = new OutageWarning(this.leases, {
       who: `the worker of the group "${this.group}"`,
       listen: "worker.events.on('shardsFailed', ...)",
       // One of those who listen there is this worker.
@@ -191,7 +192,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       events.on('error', (event) => {
         emitter.emit('shardsFailed', event);
         if (event.during === 'register')
-          unreached.failed(event.error, this.leases.timing.renewEveryMs);
+          outageWarning.failed(event.error, this.leases.timing.renewEveryMs);
       }),
     ];
   }

@@ -110,6 +110,18 @@ describe('a write that the server gives no answer to', () => {
     await limited.end();
   });
 
+  it('was certainly not written if it took several messages, of which the commit was not sent', async () => {
+    const row = await holdRow(name);
+    // Nobody has installed it, so it goes the long way.
+    const attempt = fence.write(tokenOf(name, 6), insert, [name, 'late']);
+    await expect(attempt).rejects.toBeInstanceOf(UnreachableError);
+    await expect(attempt).rejects.toThrow(/nothing was written/);
+    expect(pool.totalCount).toBe(0);
+    await row.letGo();
+    await expect.poll(isWaiting).toBe(0);
+    expect(await readData(database.url, name)).toBeUndefined();
+  });
+
   it('was certainly not written if it was not sent, and never is', async () => {
     const client = await pool.connect();
     const row = await holdRow(`${name}/row`);

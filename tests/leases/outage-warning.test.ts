@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } fr
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import { Elections } from '../../src/elections/index.js';
-import { Unreached } from '../../src/events/index.js';
 import { Leases } from '../../src/leases/index.js';
+import { OutageWarning } from '../../src/leases/outage-warning.js';
 import { logEvents } from '../../src/log.js';
 import { Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
@@ -97,7 +97,7 @@ describe.each(waiting)('$who, whose store is not there', ({ who, begin }) => {
     await runtime.advance(600_000);
     expect(warnings()).toEqual([
       expect.stringMatching(
-        /^TENURE_STORE_UNREACHED: .* has not reached its store for 1\d s, and goes on trying: .*Nobody listens to that: use .*\.on\('/,
+        /^TENURE_STORE_UNREACHED: .* has had no usable answer of its store for 1\d s, and goes on trying: .*Nobody listens to that: use .*\.on\('/,
       ),
     ]);
     expect(warnings()[0]).toContain(who);
@@ -142,9 +142,13 @@ describe('several who ask one store in vain', () => {
 
 describe('failures far from each other', () => {
   it('are no store that is not reached', async () => {
-    const unreached = new Unreached(leases, { who: 'x', listen: 'y', isHeard: () => false });
+    const outageWarning = new OutageWarning(leases, {
+      who: 'x',
+      listen: 'y',
+      isHeard: () => false,
+    });
     for (let count = 0; count < 20; count += 1) {
-      unreached.failed(new Error('no answer'), 1_000);
+      outageWarning.failed(new Error('no answer'), 1_000);
       await runtime.advance(10_000);
     }
     expect(warnings()).toEqual([]);
@@ -153,9 +157,13 @@ describe('failures far from each other', () => {
 
 describe('the warning', () => {
   it('has no password in it', async () => {
-    const unreached = new Unreached(leases, { who: 'x', listen: 'y', isHeard: () => false });
+    const outageWarning = new OutageWarning(leases, {
+      who: 'x',
+      listen: 'y',
+      isHeard: () => false,
+    });
     for (let count = 0; count < 20; count += 1) {
-      unreached.failed(new Error('redis://ann:secret@h does not answer'), 1_000);
+      outageWarning.failed(new Error('redis://ann:secret@h does not answer'), 1_000);
       await runtime.advance(1_000);
     }
     expect(warnings()).toHaveLength(1);

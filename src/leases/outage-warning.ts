@@ -1,14 +1,10 @@
 import { redactSecrets } from '../errors/index.js';
+import type { Leases } from './leases.js';
 
-/** The part of `Leases` that is looked at. */
-interface Asking {
-  /** Of several who ask one store, one tells. */
-  readonly coordinator: object;
-  readonly runtime: { now(): { readonly monotonicMs: number } };
-  readonly timing: { readonly attemptTimeoutMs: number };
-}
+/** Of several who ask one store, one tells. */
+type Asking = Pick<Leases, 'coordinator' | 'runtime' | 'timing'>;
 
-export interface UnreachedOptions {
+export interface OutageWarningOptions {
   /** Who asks the store, as the subject of a sentence. */
   readonly who: string;
   /** What would hear of it, as a piece of code. */
@@ -23,15 +19,15 @@ const patienceMs = 10_000;
 const spareMs = 1_000;
 
 /**
- * Says once, as a process warning, that a store has not been reached for ten seconds, if nobody listens to the failures: who
+ * Says once, as a process warning, that a store has given no usable answer for ten seconds, if nobody listens to the failures: who
  * has mistyped an address would else see a process that waits for ever, as one that waits for its turn does.
  */
-export class Unreached {
+export class OutageWarning {
   readonly #by: Asking;
-  readonly #options: UnreachedOptions;
+  readonly #options: OutageWarningOptions;
   #since: { readonly firstMs: number; readonly goesOnUntilMs: number } | undefined;
 
-  constructor(by: Asking, options: UnreachedOptions) {
+  constructor(by: Asking, options: OutageWarningOptions) {
     this.#by = by;
     this.#options = options;
   }
@@ -53,7 +49,7 @@ export class Unreached {
     const { who, listen } = this.#options;
     const why = redactSecrets(error instanceof Error ? error.message : String(error));
     process.emitWarning(
-      `${who} has not reached its store for ${Math.round(forMs / 1_000)} s, and goes on trying: ${why.replace(/\.$/, '')}. Nobody listens to that: use ${listen}, or logEvents of tenure/log.`,
+      `${who} has had no usable answer of its store for ${Math.round(forMs / 1_000)} s, and goes on trying: ${why.replace(/\.$/, '')}. Nobody listens to that: use ${listen}, or logEvents of tenure/log.`,
       { type: 'TenureStoreWarning', code: 'TENURE_STORE_UNREACHED' },
     );
   }
