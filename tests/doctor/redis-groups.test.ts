@@ -61,6 +61,11 @@ describe('the doctor on a Redis with sentinels', () => {
       expect(apart.of('critical')).toContain('redis-sentinel-agreement');
       expect(apart.status).toBe(78);
       await watch(master.port);
+      // It hears of the other two by what they say at the master, every other second.
+      await until('the sentinel knows the other two again', async () => {
+        const others = await sentinel.call('SENTINEL', 'SENTINELS', servers.masterName);
+        return Array.isArray(others) && others.length === 2;
+      });
       await other.stop();
       sentinel.disconnect();
 
