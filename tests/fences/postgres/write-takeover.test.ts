@@ -4,11 +4,11 @@ import { StaleTermError } from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import type { FencingToken } from '../../../src/fences/index.js';
 import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
+import { store } from '../../support/frozen-writer/postgres-write.js';
 import { registerFrozenRounds } from '../../support/frozen-writer/proof.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
 import { openPool, preparedDatabase, readData } from './subject.js';
 import { framesOf, kindsOf, onlyStream, overhear } from './wire.js';
-import { store } from './write-store.js';
 
 const servers = () => ({ postgresUrl: inject('postgresUrl'), redisUrl: inject('redisUrl') });
 registerFrozenRounds('postgres by single statements', store, { servers, roundCount: 12 });

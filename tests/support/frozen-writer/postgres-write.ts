@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { postgresFence } from '../../../src/fences/postgres/index.js';
-import { store as ofTransactions } from '../../support/frozen-writer/postgres.js';
-import type { FencedStore } from '../../support/frozen-writer/store.js';
+import { store as ofTransactions } from './postgres.js';
+import type { FencedStore } from './store.js';
 
 const insert = 'INSERT INTO log VALUES ($1, $2)';
 
