@@ -2,7 +2,7 @@ import { ClosedError } from '../errors/index.js';
 import { type CampaignTrace, traced, traces } from '../events/index.js';
 import type { Lease, Leases } from '../leases/index.js';
 import { OutageWarning } from '../leases/outage-warning.js';
-import { Backoff, sleep } from '../time/index.js';
+import { Backoff, elapsedMs, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { ResolvedElectionOptions } from './options.js';
 import type { Presence } from './presence.js';
@@ -18,7 +18,15 @@ interface Wanted {
   readonly waitMs: number;
   readonly above?: number | undefined;
   /** As of `Leases.acquire`. */
-  readonly onAdmitted?: (() => void) | undefined;
+  readonly onAdmitted?: () => void;
+}
+
+interface Winning {
+  /** It has never led. */
+  readonly isFirst: boolean;
+  readonly above?: number | undefined;
+  /** Default: for ever. */
+  readonly waitMs?: number;
 }
 
 /** Waits for the name in its queue. The place there, and what others see of it, is by this process's `Presence`. */
@@ -48,31 +56,34 @@ export class Campaigner {
   }
 
   /**
-   * Waits until it has won; `undefined` if `signal` aborts. As long as it has never stood in the queue, what trying again cannot
-   * help is the caller's: a wrong option, a wrong password, a missing right, a misconfigured store, a foreign record. Later on
-   * it goes on all the same: who led once, or stood by, must not leave the field for somebody's short mistake, or while a
-   * password changes.
+   * Waits until it has won; `undefined` if `signal` aborts, or `waitMs` has passed. As long as it has never stood in the queue, what
+   * trying again cannot help is the caller's: a wrong option, a wrong password, a missing right, a misconfigured store, a foreign
+   * record. Later on it goes on all the same: who led once, or stood by, must not leave the field for somebody's short mistake, or
+   * while a password changes.
    */
   async win(
     signal: AbortSignal,
-    { isFirst, above }: { readonly isFirst: boolean; readonly above: number | undefined },
+    { isFirst, above, waitMs = Number.POSITIVE_INFINITY }: Winning,
   ): Promise<Lease | undefined> {
     const { leases, options } = this.#context;
+    const { runtime } = leases;
     const { firstPauseMs: firstMs, longestPauseMs: limitMs } = options;
-    const backoff = new Backoff(leases.runtime, { firstMs, limitMs });
+    const backoff = new Backoff(runtime, { firstMs, limitMs });
+    const startedAt = runtime.now();
+    const leftMs = () => Math.max(0, waitMs - elapsedMs(startedAt, runtime.now()));
     let wasAdmitted = !isFirst;
     const onAdmitted = () => {
       wasAdmitted = true;
     };
     while (!signal.aborted) {
       try {
-        return await this.wait(signal, { waitMs: Number.POSITIVE_INFINITY, above, onAdmitted });
+        return await this.wait(signal, { waitMs: leftMs(), above, onAdmitted });
       } catch (error) {
         if (signal.aborted) break;
-        if (!wasAdmitted || error instanceof ClosedError) throw error;
-        const retryInMs = backoff.nextMs();
+        if (!wasAdmitted || error instanceof ClosedError || leftMs() === 0) throw error;
+        const retryInMs = Math.min(backoff.nextMs(), leftMs());
         this.#failed(error, retryInMs);
-        await sleep(leases.runtime, retryInMs, signal);
+        await sleep(runtime, retryInMs, signal);
       }
     }
     return undefined;

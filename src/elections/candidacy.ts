@@ -1,6 +1,6 @@
 import { ClosedError, OptionError } from '../errors/index.js';
 import { onAbort } from '../events/index.js';
-import type { Lease, Leases, WaitOptions } from '../leases/index.js';
+import type { Lease, Leases } from '../leases/index.js';
 import { elapsedMs } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import { Campaigner } from './campaigner.js';
@@ -19,7 +19,12 @@ export interface CandidacyOptions {
   readonly presence: Presence;
 }
 
-type Wanted = Pick<WaitOptions, 'waitMs' | 'signal' | 'onAdmitted'>;
+interface Wanted {
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** As `lead` does: see {@link Campaigner.win}. */
+  readonly outlasts?: { readonly hasLed: boolean };
+}
 
 interface UnderWay {
   /** To follow "the election ...". */
@@ -91,16 +96,17 @@ export class Candidacy {
     await this.#context.presence.settled();
   }
 
-  async #win(
-    { waitMs = Number.POSITIVE_INFINITY, onAdmitted }: Wanted,
-    signal: AbortSignal,
-  ): Promise<Lease | undefined> {
+  async #win({ waitMs, outlasts }: Wanted, signal: AbortSignal): Promise<Lease | undefined> {
     const { runtime } = this.#context.leases;
     const startedAt = runtime.now();
     for (;;) {
       const passedMs = () => elapsedMs(startedAt, runtime.now());
       const leftMs = Math.max(0, waitMs - passedMs());
-      const lease = await this.#campaigner.wait(signal, { waitMs: leftMs, onAdmitted });
+      const lease =
+        outlasts === undefined
+          ? await this.#campaigner.wait(signal, { waitMs: leftMs })
+          : await this.#campaigner.win(signal, { isFirst: !outlasts.hasLed, waitMs: leftMs });
+      if (lease === undefined) signal.throwIfAborted();
       // A lease that has ended already was never led by.
       if (lease === undefined || this.current.begin(lease, passedMs()) !== undefined) return lease;
     }

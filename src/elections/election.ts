@@ -3,7 +3,7 @@ import { requireAct } from '../coordinators/requests.js';
 import { type Known, requireKnown, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { EventSource, Unsubscribe } from '../events/index.js';
-import type { EndReason, Lease, Leases, WaitOptions } from '../leases/index.js';
+import type { EndReason, Lease, Leases } from '../leases/index.js';
 import { validateHandoff } from '../leases/options.js';
 import { requireWaitOptions } from '../leases/waits.js';
 import { Announcer } from './announcer.js';
@@ -23,7 +23,7 @@ export interface StopOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface CampaignOptions extends StopOptions, Pick<WaitOptions, 'onAdmitted'> {
+export interface CampaignOptions extends StopOptions {
   /** How long to wait until this process is elected, in milliseconds. Default `Infinity`; 0 tries once. */
   readonly waitMs?: number;
 }
@@ -36,8 +36,6 @@ export interface ElectionRevocation extends Act {
   /** For how long after the term has ended. Only with `to`. 1 ms to 24 h; default the ttl. */
   readonly reserveMs?: number;
 }
-
-const campaignKeys: Known<CampaignOptions> = { signal: true, waitMs: true, onAdmitted: true };
 
 const revocationKeys: Known<ElectionRevocation> = {
   ...{ by: true, reason: true, term: true, to: true, reserveMs: true },
@@ -89,6 +87,16 @@ export class Election {
     return this.#announcer.events.overhear(name, listener);
   }
 
+  /** @internal As {@link campaign}, and outlasts what {@link lead} outlasts. */
+  async campaignOn(
+    waitMs: number,
+    signal: AbortSignal,
+    hasLed: boolean,
+  ): Promise<Lease | undefined> {
+    signal.throwIfAborted();
+    return this.#candidacy.campaign({ waitMs, signal, outlasts: { hasLed } });
+  }
+
   /** @internal Tells that the work of a term has failed that somebody campaigned for, and works by. */
   workFailed(term: number, error: Error): void {
     this.#announcer.tell('workFailed', { term, error });
@@ -111,7 +119,7 @@ export class Election {
    *
    * One campaign at a time. What is repeated meanwhile because the store gave no answer is told by `campaignFailed`.
    *
-   * @throws {OptionError} for a `waitMs` below 0, a `signal` or an `onAdmitted` that is none, and if this process is not eligible.
+   * @throws {OptionError} for a `waitMs` below 0 or a `signal` that is none, and if this process is not eligible.
    * {@link CampaignUnderWayError} while another campaign or `lead`
    * is under way, this process leads, or work of an earlier term still runs. {@link StoreMisconfiguredError},
    * {@link RecordCorruptError}; the last error of the store if `waitMs` passed without an answer. {@link ClosedError}
@@ -120,9 +128,10 @@ export class Election {
    * with the default ttl).
    */
   async campaign(options: CampaignOptions = {}): Promise<Lease | undefined> {
-    requireWaitOptions(requireKnown('options', options, campaignKeys));
-    options.signal?.throwIfAborted();
-    return this.#candidacy.campaign(options);
+    requireWaitOptions(requireKnown('options', options, { signal: true, waitMs: true }));
+    const { waitMs = Number.POSITIVE_INFINITY, signal } = options;
+    signal?.throwIfAborted();
+    return this.#candidacy.campaign({ waitMs, signal });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { ClosedError, isTransient } from '../../errors/index.js';
+import { isTransient } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { Backoff, elapsedMs, sleep } from '../../time/index.js';
 import { sayRecord } from '../display/record.js';
@@ -17,7 +17,7 @@ const lookEveryMs = 100;
  * @throws {InterruptedError} if a signal ends it, and what {@link Election.campaign} throws.
  */
 export async function campaign(context: RunContext, hasLed = false): Promise<Lease | number> {
-  const { plan, runtime, signals } = context;
+  const { plan, election, runtime, signals } = context;
   const stopping = signals.passToWait();
   stopping.throwIfAborted();
   const startedAt = runtime.now();
@@ -26,43 +26,16 @@ export async function campaign(context: RunContext, hasLed = false): Promise<Lea
   const over = new AbortController();
   const told = plan.waitMs > 0 ? tellWhomWeWaitFor(context, over.signal) : undefined;
   try {
-    const lease = await outlasting(context, stopping, leftMs, hasLed);
+    // Who is to go on after a loss is as steady as who leads for ever.
+    const lease = plan.restartsOnLoss
+      ? await election.campaignOn(leftMs(), stopping, hasLed)
+      : await election.campaign({ waitMs: leftMs(), signal: stopping });
     return lease ?? (await notElected(context));
   } finally {
     // To withdraw takes a request. What is heard meanwhile is for who works with the lease.
     signals.keep();
     over.abort();
     await told;
-  }
-}
-
-const afterRefusal = { firstMs: 1_000, limitMs: 10_000 };
-
-/**
- * What trying again cannot help at the start, such as a wrong password, may be somebody's short mistake or a failover later on:
- * who is to go on after a loss, and has led or stood in the queue, goes on after that as well.
- */
-async function outlasting(
-  { plan, election, runtime, voice }: RunContext,
-  stopping: AbortSignal,
-  leftMs: () => number,
-  hasLed: boolean,
-): Promise<Lease | undefined> {
-  let wasThere = hasLed;
-  const onAdmitted = () => {
-    wasThere = true;
-  };
-  const backoff = new Backoff(runtime, afterRefusal);
-  for (;;) {
-    try {
-      return await election.campaign({ waitMs: leftMs(), signal: stopping, onAdmitted });
-    } catch (error) {
-      const goesOn = plan.restartsOnLoss && wasThere && !(error instanceof ClosedError);
-      if (stopping.aborted || !goesOn || leftMs() === 0) throw error;
-      voice.sayOnce(`${same(error).message} Trying again.`);
-      await sleep(runtime, Math.min(backoff.nextMs(), leftMs()), stopping);
-      stopping.throwIfAborted();
-    }
   }
 }
 
