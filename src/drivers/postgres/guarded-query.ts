@@ -175,7 +175,7 @@ function guarded(Query: PgQueryClass): GuardedQueryClass {
       this.#passedCount += 1;
       if (this.#passedCount < this.#guard.count) return;
       this.stage = 'admitted';
-      this.#guard.keep(connection);
+      this.#guard.statements.keep(connection);
     }
 
     override handleReadyForQuery(connection: unknown): void {

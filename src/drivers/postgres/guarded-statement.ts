@@ -32,7 +32,7 @@ export async function writeGuarded<Row extends object>(
   let isClean = true;
   try {
     if (client === undefined || Query === undefined) {
-      guard.abandon();
+      guard.statements.abandon();
       return undefined;
     }
     const query = new Query(client, guard, statement);
@@ -88,7 +88,7 @@ function failureOf(
   // The guard waits for nothing: it was the statement, before its turn.
   if (waitEnded.includes(state)) return { error, isClean: true };
   const isOfName = name !== undefined && String(error).includes(`"${name}"`);
-  if (!isOfName) guard.isLost(client.connection, error);
+  if (!isOfName) guard.statements.isLost(client.connection, error);
   return { error, isClean: true, isHarmless: true };
 }
 

@@ -7,7 +7,7 @@ import { executeMessage, type PreparedStatement } from './wire-messages.js';
  * server skips everything up to the end of the message, and takes back all of it.
  */
 export class PreparedGuard {
-  readonly #statements: PreparedStatements;
+  readonly statements: PreparedStatements;
   readonly #message: Buffer;
   readonly count: number;
 
@@ -15,34 +15,15 @@ export class PreparedGuard {
     statements: PreparedStatements,
     running: readonly (readonly [PreparedStatement, readonly string[]])[],
   ) {
-    this.#statements = statements;
+    this.statements = statements;
     this.#message = Buffer.concat(running.map(([one, values]) => executeMessage(one, values)));
     this.count = running.length;
   }
 
-  get isUsable(): boolean {
-    return this.#statements.areKept;
-  }
-
-  /** See {@link PreparedStatements.abandon}. */
-  abandon(): void {
-    this.#statements.abandon();
-  }
-
   /** A message of these frames, in which it stands before the last two: Execute and Sync. */
   within(wire: Wire, frames: readonly Buffer[]): Buffer {
-    const preparing = this.#statements.preparing(wire);
+    const preparing = this.statements.preparing(wire);
     const all = [...frames.slice(0, -2), this.#message, ...frames.slice(-2)];
     return Buffer.concat(preparing === undefined ? all : [preparing, ...all]);
-  }
-
-  /** See {@link PreparedStatements.keep}. */
-  keep(wire: Wire): void {
-    this.#statements.keep(wire);
-  }
-
-  /** See {@link PreparedStatements.isLost}. */
-  isLost(wire: Wire, error: unknown): boolean {
-    return this.#statements.isLost(wire, error);
   }
 }

@@ -12,7 +12,7 @@ export const beginStatement = preparedStatement('BEGIN');
 
 /** `BEGIN`, and statements with their values. */
 export class PreparedOpening {
-  readonly #statements: PreparedStatements;
+  readonly statements: PreparedStatements;
   readonly #message: Buffer;
   /** What is to be thrown if the answers, that to `BEGIN` first, do not let the transaction go on. With a `code`. */
   readonly judge: (answers: readonly StatementAnswer[]) => Error | undefined;
@@ -23,28 +23,14 @@ export class PreparedOpening {
     running: readonly (readonly [PreparedStatement, readonly string[]])[],
     judge: PreparedOpening['judge'],
   ) {
-    this.#statements = statements;
+    this.statements = statements;
     const parts = running.map(([statement, values]) => executeMessage(statement, values));
     this.#message = Buffer.concat([executeMessage(beginStatement, []), ...parts, syncMessage]);
     this.judge = judge;
   }
 
-  get isUsable(): boolean {
-    return this.#statements.areKept;
-  }
-
   messageFor(wire: Wire): Buffer {
-    const preparing = this.#statements.preparing(wire);
+    const preparing = this.statements.preparing(wire);
     return preparing === undefined ? this.#message : Buffer.concat([preparing, this.#message]);
-  }
-
-  /** They are prepared there from now on. */
-  keep(wire: Wire): void {
-    this.#statements.keep(wire);
-  }
-
-  /** See {@link PreparedStatements.isLost}. */
-  isLost(wire: Wire, error: unknown): boolean {
-    return this.#statements.isLost(wire, error);
   }
 }

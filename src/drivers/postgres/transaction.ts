@@ -81,7 +81,7 @@ function beginPrepared<Client extends PostgresClient>(
   session: PostgresSession<Client>,
   { prepared, ask: own }: TransactionSteps,
 ): Promise<OpenTransaction | undefined> | undefined {
-  if (!prepared?.isUsable) return undefined;
+  if (!prepared?.statements.areKept) return undefined;
   const client = wiredClient(session.client);
   return client && beginWatched(client, prepared, own);
 }

@@ -42,13 +42,13 @@ export async function beginWatched(
     );
   } catch (error) {
     if (sqlStateOf(error) === undefined && isInside(client)) throw leftOpen(own.what, error);
-    if (!opening.isLost(connection, error)) {
+    if (!opening.statements.isLost(connection, error)) {
       throw classifyPostgresError(error, 'transaction', own.what);
     }
     await rollBackLost(client, own);
     return undefined;
   }
-  opening.keep(connection);
+  opening.statements.keep(connection);
   const refusal = opening.judge(answers);
   if (refusal !== undefined) throw classifyPostgresError(refusal, 'transaction', own.what);
   return new WatchedTransaction(client, own, answers[1]?.fields.at(-1) ?? '');

@@ -76,7 +76,7 @@ export class Openings {
   /** What one statement goes out with that is a transaction of its own. `undefined` unless it was installed before. */
   guardOf(candidate: Candidate): PreparedGuard | undefined {
     const { guard, isInstalled } = this.#of(candidate);
-    return isInstalled && guard.isUsable ? guard : undefined;
+    return isInstalled && guard.statements.areKept ? guard : undefined;
   }
 
   /** Something was, under the candidate. */
