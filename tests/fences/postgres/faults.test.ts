@@ -11,8 +11,8 @@ import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/
 import { type Runtime, realRuntime } from '../../../src/time/index.js';
 import { FaultProxy, type Lane } from '../../support/proxy.js';
 import { type PostgresServer, startPostgres } from '../../support/servers/index.js';
-import { until } from '../../support/until.js';
-import { openPool, prepare, put, readData, runSql } from './subject.js';
+import { holdCommits, letCommits } from './held-commits.js';
+import { openPool, prepare, put, readData } from './subject.js';
 
 let server: PostgresServer;
 let proxy: FaultProxy;
@@ -50,26 +50,6 @@ function assertNoSecret(error: unknown): void {
     texts.push(one.message, one.stack, JSON.stringify(one));
   }
   expect(texts.join('\n')).not.toContain(password);
-}
-
-/** Whether a commit waits for the standby: the server takes a new setting in its own time. */
-async function commitWaits(pool: pg.Pool): Promise<boolean> {
-  const client = await pool.connect();
-  client.on('error', () => {});
-  let isCommitted = false;
-  client.query("SELECT pg_logical_emit_message(true, 'tenure', 'written')").then(
-    () => {
-      isCommitted = true;
-    },
-    () => {},
-  );
-  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
-  await until(
-    'the commit, or its wait',
-    async () => isCommitted || (await runSql(server.url, waiting)).rows.length > 0,
-  );
-  client.release(true);
-  return !isCommitted;
 }
 
 /** The request or the answer is surely on its way, and then the connection breaks. */
@@ -323,15 +303,12 @@ describe('a server that is not fit for the PostgreSQL fence', () => {
       options: '-c synchronous_commit=remote_apply',
     });
     const onPool = postgresFence(pool, { timeoutMs: 1500 });
-    await runSql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-    await runSql(server.url, 'SELECT pg_reload_conf()');
+    await holdCommits(server.url);
     try {
-      await until('a commit that waits for the standby', () => commitWaits(pool));
       const error = await failureOf(onPool.transaction(tokenOf(name, 5), async () => {}));
       expect(error).toBeInstanceOf(OutcomeUnknownError);
     } finally {
-      await runSql(server.url, 'ALTER SYSTEM RESET synchronous_standby_names');
-      await runSql(server.url, 'SELECT pg_reload_conf()');
+      await letCommits(server.url);
       await pool.end();
     }
   });

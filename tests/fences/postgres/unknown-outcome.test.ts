@@ -5,7 +5,8 @@ import { freshName, settlesSoon, tokenOf } from '../../../src/fences/conformance
 import type { FencingToken } from '../../../src/fences/index.js';
 import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
 import { type PostgresServer, startPostgres } from '../../support/servers/index.js';
-import { openPool, prepare, put, readData, runSql } from './subject.js';
+import { holdCommits, letCommits } from './held-commits.js';
+import { openPool, prepare, put, readData } from './subject.js';
 
 let server: PostgresServer;
 let pool: pg.Pool;
@@ -21,30 +22,19 @@ beforeAll(async () => {
 
 afterAll(async () => await server.stop());
 
-/** Commits wait, on the server, for a standby that is not there; what they wrote is not visible meanwhile. */
-async function holdCommits(): Promise<void> {
-  await runSql(server.url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  await runSql(server.url, 'SELECT pg_reload_conf()');
-}
-
-async function letCommits(): Promise<void> {
-  await runSql(server.url, 'ALTER SYSTEM RESET synchronous_standby_names');
-  await runSql(server.url, 'SELECT pg_reload_conf()');
-}
-
 beforeEach(async () => {
   pool = openPool(server.url);
   fence = postgresFence<pg.PoolClient>(pool, { timeoutMs: 1000 });
   name = freshName('doubt');
   token = tokenOf(name, 5);
   await fence.claim(token);
-  await holdCommits();
+  await holdCommits(server.url);
   inDoubt = fence.transaction(token, (client) => put(client, name, 'in doubt'));
   await expect(inDoubt).rejects.toBeInstanceOf(OutcomeUnknownError);
 });
 
 afterEach(async () => {
-  await letCommits();
+  await letCommits(server.url);
   await fence.close();
   await pool.end();
 });
@@ -55,7 +45,7 @@ it('a look under the same term is not final: it passes beside the commit that is
   await fence.check(client, token);
   const look = () => client.query('SELECT value FROM public.data WHERE key = $1', [name]);
   expect((await look()).rows).toEqual([]);
-  await letCommits();
+  await letCommits(server.url);
   await expect.poll(async () => (await look()).rows.length).toBe(1);
   await client.query('ROLLBACK');
   client.release();
@@ -67,7 +57,7 @@ it('a claim with a higher term waits for the commit that is in doubt, and what i
   const claimed = claim.claim(next);
   expect(await settlesSoon(claimed)).toBe(false);
   expect(await readData(server.url, name)).toBeUndefined();
-  await letCommits();
+  await letCommits(server.url);
   await claimed;
   expect(await readData(server.url, name)).toBe('in doubt');
   await expect(fence.claim(token)).rejects.toBeInstanceOf(StaleTermError);
