@@ -21,7 +21,7 @@ export const causes = {
   operator: 'an operator ended it',
   deploy: 'the name was given back on purpose, as by a deploy',
   'duplicate-ids': 'live processes share one id',
-  'no-longer-kept': 'what the leaders told of it, if they did, is no longer kept',
+  'no-longer-kept': 'what the leaders told of it, if they did, can no longer be read',
   unknown: 'nothing is known of why',
 } as const;
 

@@ -2,7 +2,7 @@ import type { CallOptions, Coordinator, LeaseRecord } from '../coordinators/inde
 import { checkTimeout, validateName } from '../coordinators/index.js';
 import { type RefusalEvidence, readEvidence } from '../elections/index.js';
 import { requireKnown, requireMethods } from '../errors/checks.js';
-import { OptionError } from '../errors/index.js';
+import { OptionError, RecordCorruptError } from '../errors/index.js';
 import type { Runtime } from '../time/index.js';
 import { requireRuntime } from '../time/require-runtime.js';
 import { type Cause, isPlanned } from './cause.js';
@@ -55,8 +55,13 @@ export interface Diagnosis {
   readonly refusals: readonly RefusalEvidence[];
   readonly timeline: readonly TimelinePart[];
   readonly comparison: Comparison | undefined;
-  /** Lost terms of which their holder told what it saw, and all lost terms. */
+  /** Lost terms of which their holder told what it saw. */
   readonly witnessedCount: number;
+  /**
+   * Something foreign stands in the place of the evidence: what, and the remedy. Then the history alone is judged, and what was lost is
+   * `no-longer-kept`. `undefined`: all that was told could be read.
+   */
+  readonly evidenceProblem: string | undefined;
 }
 
 /**
@@ -65,7 +70,7 @@ export interface Diagnosis {
  * It reads, and changes nothing. What it says is a judgement of what was kept: 100 lines of history, and 30 entries of evidence.
  *
  * @throws {OptionError} for a bad option. {@link RecordCorruptError} if something foreign stands in the place of the
- * evidence. The errors of the store.
+ * history or the record. The errors of the store.
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   requireKnown('options', options, knownOptions, 'pass { coordinator, name }');
@@ -94,12 +99,26 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
 }
 
 async function sourceOf(coordinator: Coordinator, name: string, call: CallOptions) {
-  const [history, evidence, [record]] = await Promise.all([
+  const [history, told, [record]] = await Promise.all([
     coordinator.history(name, call),
-    readEvidence(coordinator, name, call),
+    toldOf(coordinator, name, call),
     coordinator.read([name], call),
   ]);
-  return { source: { name, history, evidence }, record };
+  return { source: { name, history, ...told }, record };
+}
+
+/** The history tells something without the evidence, too. */
+async function toldOf(
+  coordinator: Coordinator,
+  name: string,
+  call: CallOptions,
+): Promise<Pick<Source, 'evidence' | 'evidenceProblem'>> {
+  try {
+    return { evidence: await readEvidence(coordinator, name, call) };
+  } catch (error) {
+    if (!(error instanceof RecordCorruptError)) throw error;
+    return { evidence: [], evidenceProblem: error.message };
+  }
 }
 
 /** What time it is in a store that judges by its own wall clock, if somebody leads: what is left of a lease tells it. */
@@ -156,6 +175,7 @@ export function judge(asked: Case): Diagnosis {
         ? undefined
         : compare(periodBefore(source, sinceMs, beforeMs, keptFromMs), period),
     witnessedCount: lost.filter(({ loss, notes }) => loss !== undefined || notes.length > 0).length,
+    evidenceProblem: source.evidenceProblem,
   };
 }
 

@@ -61,7 +61,7 @@ function noLongerKept({ storeReason, holderId }: Ending): Verdict {
     : storeReason === 'vanished'
       ? `the record of ${holderId} was removed`
       : `${holderId} renewed no more`;
-  return verdict('no-longer-kept', `${how}; if it told why, that is no longer kept`);
+  return verdict('no-longer-kept', `${how}; if it told why, that can no longer be read`);
 }
 
 function verdict(cause: Cause, because: string): Verdict {

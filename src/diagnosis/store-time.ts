@@ -12,12 +12,14 @@ export interface Source {
   readonly name: string;
   readonly history: readonly HistoryEntry[];
   readonly evidence: readonly Evidence[];
+  /** Why there is no evidence though something stands in its place. Default: what stands there could be read. */
+  readonly evidenceProblem?: string | undefined;
 }
 
 /** What is known, all by the clock of the store, and what time it is there. */
 export interface TimedSource extends Source {
   readonly nowMs: number;
-  /** So much was told that some of it may have been pushed out. */
+  /** Some of what was told may be gone, or all of it cannot be read. */
   readonly isEvidenceFull: boolean;
 }
 
@@ -41,7 +43,8 @@ export function inStoreTime(told: Source, readerMs: number): TimedSource {
     history,
     evidence: told.evidence.flatMap((entry) => evidence.placed(entry)),
     nowMs,
-    isEvidenceFull: told.evidence.length >= evidenceCount,
+    evidenceProblem: told.evidenceProblem,
+    isEvidenceFull: told.evidence.length >= evidenceCount || told.evidenceProblem !== undefined,
   };
 }
 

@@ -73,6 +73,36 @@ describe('tenure diagnose', () => {
     );
   });
 
+  it('judges by the history alone where something foreign stands in place of the evidence, and says so', async () => {
+    const desk = createDesk();
+    await story(desk);
+    const { coordinator } = desk.session;
+    const document = evidenceDocumentOf('payments');
+    const stored = await coordinator.readDocument(document, call);
+    await coordinator.writeDocument(document, 'foreign', stored?.version ?? 0, call);
+    await report(desk.session, everything, 'text');
+    const { printed } = desk.terminal;
+    expect(printed.slice(0, 7)).toEqual([
+      'payments: 2 terms lost and 1 given back in 20 s, since 2026-01-01T00:00:00Z',
+      '  leads now        replica-2',
+      '  without leader   4 s (20 %), at most 2 s at a time',
+      '                   at least: of 2 terms nothing is kept (up to a ttl more each)',
+      '  writes refused   not known: the evidence cannot be read',
+      `  evidence         the document "${document}" is no evidence of elections. It was`,
+      '                   left alone; repair or remove it.',
+    ]);
+    expect(printed).toContain(' 1  the name was given back on purpose, as by a deploy');
+    expect(printed).toContain(
+      ' 2  what the leaders told of it, if they did, can no longer be read',
+    );
+    for (const line of printed) expect(line.length).toBeLessThanOrEqual(80);
+    await report(desk.session, everything, 'json');
+    expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({
+      evidenceProblem: expect.stringContaining(`"${document}" is no evidence`),
+      findings: [{ cause: 'deploy' }, { cause: 'no-longer-kept', endingCount: 2 }],
+    });
+  });
+
   it('compares with the time before', async () => {
     const desk = createDesk();
     await story(desk);

@@ -60,8 +60,8 @@ describe('where evidence was pushed out', () => {
     ]);
     expect(diagnosis.findings[1]?.evidence).toEqual([
       '30 terms of which it is kept ended: 30 by loop-blocked',
-      'term 69: replica-1 renewed no more; if it told why, that is no longer kept',
-      'term 68: replica-1 renewed no more; if it told why, that is no longer kept',
+      'term 69: replica-1 renewed no more; if it told why, that can no longer be read',
+      'term 68: replica-1 renewed no more; if it told why, that can no longer be read',
     ]);
     expect(textOf(diagnosis)).toContain('at least: of 69 terms nothing is kept');
     for (const line of sayDiagnosis(diagnosis, screen)) expect(line.length).toBeLessThanOrEqual(80);

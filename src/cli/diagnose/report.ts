@@ -35,9 +35,11 @@ export async function report(
 }
 
 /** Fields are added, never changed. What is not known is `null`. */
-function asJson({ leaderId, keptFromMs, comparison, timeline, ...rest }: Diagnosis): object {
+function asJson(diagnosis: Diagnosis): object {
+  const { leaderId, keptFromMs, comparison, timeline, evidenceProblem, ...rest } = diagnosis;
   return {
     ...rest,
+    evidenceProblem: evidenceProblem ?? null,
     leaderId: leaderId ?? null,
     keptFromMs: keptFromMs ?? null,
     comparison: comparison ?? null,

@@ -35,8 +35,23 @@ function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
     `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
     `  without leader   ${sayMs(vacantMs)}${share}${longest}`,
     ...sayUnseen(lostCount - witnessedCount, period.causes['no-longer-kept'] ?? 0),
-    ...sayRefusals(diagnosis),
-    ...(lostCount > 0 ? [`  evidence         of ${witnessedCount} of ${lost}`] : []),
+    ...sayEvidence(diagnosis, screen),
+  ];
+}
+
+/** What its leaders told. */
+function sayEvidence(diagnosis: Diagnosis, screen: Screen): string[] {
+  const { evidenceProblem, witnessedCount, period } = diagnosis;
+  if (evidenceProblem === undefined) {
+    const lost = counted(period.lostCount, 'term');
+    const count = `  evidence         of ${witnessedCount} of ${lost}`;
+    return [...sayRefusals(diagnosis), ...(period.lostCount > 0 ? [count] : [])];
+  }
+  const [first = '', ...more] = wrap(visible(evidenceProblem), screen.noteColumns - 19);
+  return [
+    '  writes refused   not known: the evidence cannot be read',
+    `  evidence         ${first}`,
+    ...more.map((line) => `                   ${line}`),
   ];
 }
 
