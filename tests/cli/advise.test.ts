@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type AdviseOrder, advise } from '../../src/cli/advise/advise.js';
 import { InterruptedError } from '../../src/cli/exit-status.js';
+import { UnreachableError } from '../../src/errors/index.js';
+import { altered } from '../support/altered.js';
 import { createDesk } from './session.js';
 
 const order: AdviseOrder = {
@@ -37,6 +39,27 @@ describe('tenure advise', () => {
     runtime.freeze(300_000);
     expect(await runtime.advanceUntil(advising)).toBe(false);
     expect(terminal.answerText).toMatch(/No ttl up to 2 min is lost for nothing/);
+  });
+
+  it('says that the store was away meanwhile, and that this is what the ttl would have to outlast', async () => {
+    const { session, runtime, terminal } = createDesk();
+    const { coordinator } = session;
+    let isAway = false;
+    const renew: typeof coordinator.renew = (requests, call) =>
+      isAway
+        ? Promise.reject(new UnreachableError('nothing listens there'))
+        : coordinator.renew(requests, call);
+    const flaky = altered(coordinator, { renew });
+    const advising = advise({ ...session, coordinator: flaky }, order);
+    await runtime.advance(1_000);
+    isAway = true;
+    await runtime.advance(1_000);
+    isAway = false;
+    await runtime.advanceUntil(advising);
+    const text = terminal.answerText.replace(/\s+/g, ' ');
+    expect(text).toContain('longest pause 1 s');
+    expect(text).toMatch(/no answer to 2\d requests/);
+    expect(text).toContain('If it was an outage that is over, measure again.');
   });
 
   it('draws it, and says all of it to programs', async () => {

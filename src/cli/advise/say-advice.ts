@@ -25,11 +25,12 @@ export function sayAdvice(advice: TtlAdvice, screen: Screen): string[] {
 }
 
 function sayMeasured(advice: TtlAdvice): string[] {
-  const { usualRoundTripMs, slowRoundTripMs, longestPauseMs, seenForMs } = advice;
+  const { usualRoundTripMs, slowRoundTripMs, longestPauseMs, seenForMs, failedCount } = advice;
   return [
     `round trips      ${sayMs(usualRoundTripMs)} usually, 99 % up to ${sayMs(slowRoundTripMs)}`,
     `longest pause    ${sayMs(longestPauseMs)}`,
     `looked at        ${sayMs(seenForMs)}`,
+    ...(failedCount > 0 ? [`no answer to     ${counted(failedCount, 'request')}`] : []),
   ];
 }
 
@@ -75,15 +76,18 @@ function sayLosses({ lossesPerDay }: TtlRow): string {
     : `once in ${sayMs(dayMs / lossesPerDay)}`;
 }
 
-function sayChoice({ ttlMs, rows, onceInMs, seenForMs }: TtlAdvice): string[] {
+function sayChoice({ ttlMs, rows, onceInMs, seenForMs, failedCount }: TtlAdvice): string[] {
   const wanted = `once in ${sayMs(onceInMs)}`;
   const unseen = `It was looked at for ${sayMs(seenForMs)}: what happens more rarely is continued from that, not seen. Measure where the leaders run, under their load; --election counts in what they recorded.`;
+  const outage =
+    'The store left requests without an answer meanwhile, and that counts as a pause. If it was an outage that is over, measure again.';
+  const doubts = [...(failedCount > 0 ? [outage] : []), unseen];
   const row = rows.find((one) => one.ttlMs === ttlMs);
   if (row === undefined)
-    return [`No ttl up to 2 min is lost for nothing no more often than ${wanted}.`, unseen];
+    return [`No ttl up to 2 min is lost for nothing no more often than ${wanted}.`, ...doubts];
   return [
     `A ttl of ${sayMs(row.ttlMs)} is the smallest that is lost for nothing no more often than ${wanted}.`,
     `After a crash nobody leads for ${sayMs(row.takeoverMs)} typically and ${sayMs(row.longestTakeoverMs)} at worst, before a lock-delay.`,
-    unseen,
+    ...doubts,
   ];
 }

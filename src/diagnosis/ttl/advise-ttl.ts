@@ -34,6 +34,8 @@ export interface TtlAdvice {
   readonly rows: readonly TtlRow[];
   /** For how long it was looked in all. What is rarer was not seen. */
   readonly seenForMs: number;
+  /** Requests that had no answer meanwhile. An outage counts as a pause like any other: if it was one that is over, measure again. */
+  readonly failedCount: number;
   readonly usualRoundTripMs: number;
   readonly slowRoundTripMs: number;
   readonly longestPauseMs: number;
@@ -72,6 +74,7 @@ export function adviseTtl(samples: readonly TtlSample[], wish: TtlWish = {}): Tt
     onceInMs,
     rows,
     seenForMs: samples.reduce((sum, { forMs }) => sum + forMs, 0),
+    failedCount: samples.reduce((sum, { failedCount }) => sum + failedCount, 0),
     usualRoundTripMs: at(trips, 0.5),
     slowRoundTripMs,
     longestPauseMs: Math.max(0, ...samples.flatMap(({ pausesMs }) => pausesMs)),
