@@ -1,7 +1,6 @@
 import { ClosedError, isTransient } from '../errors/index.js';
 import type { Emitter, Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease } from '../leases/index.js';
-import { OutageWarning } from '../leases/outage-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { ShardWorkerEvents } from './events.js';
 import { parseMember, shardCountMismatch } from './members.js';
@@ -18,7 +17,6 @@ export class Run {
   readonly #membership: Membership;
   readonly #planner: Planner;
   readonly #pacer: Pacer;
-  readonly #outageWarning: OutageWarning;
   readonly #aborter = new AbortController();
   readonly #subscriptions: Unsubscribe[] = [];
   #starting: Promise<void> | undefined;
@@ -26,11 +24,6 @@ export class Run {
 
   constructor(options: ResolvedShardWorkerOptions, emitter: Emitter<ShardWorkerEvents>) {
     const { leases, group, shardCount, sweepEveryMs } = options;
-    this.#outageWarning = new OutageWarning(leases, {
-      who: `the worker of the group "${group}"`,
-      listen: "worker.events.on('error', ...)",
-      isHeard: () => emitter.listenerCount('error') > 0,
-    });
     this.#options = options;
     this.#emitter = emitter;
     this.#membership = new Membership(leases, group, shardCount);
@@ -121,7 +114,6 @@ export class Run {
         signal.throwIfAborted();
         if (!isTransient(error)) throw error;
         this.#emitter.emit('error', { error, during: 'register' });
-        this.#outageWarning.failed(error, limitMs);
       }
       await sleep(runtime, backoff.nextMs(), signal);
       signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { ClosedError } from '../errors/index.js';
-import { Emitter, type EventSource } from '../events/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
+import { OutageWarning, type OutageWarningOptions } from '../leases/outage-warning.js';
 import { type ShardWorkerEvents, shardWorkerEventNames } from './events.js';
 import {
   type ResolvedShardWorkerOptions,
@@ -13,6 +14,9 @@ import type { OwnedShard } from './work.js';
 export interface ShardOwnership extends OwnedShard {
   readonly term: number;
 }
+
+/** Where users hear of the failures of a worker that they know only through another one. */
+export type HeardElsewhere = Pick<OutageWarningOptions, 'listen' | 'isHeard'>;
 
 /**
  * One process of a fleet that shares a fixed set of shards, each owned by one process at a time.
@@ -34,17 +38,21 @@ export class ShardWorker implements AsyncDisposable {
   #generation = 0;
 
   /** Connects to nothing. @throws {OptionError} */
-  constructor(options: ShardWorkerOptions) {
+  constructor(options: ShardWorkerOptions, /** @internal */ elsewhere?: HeardElsewhere) {
     this.#options = resolveShardWorkerOptions(options);
+    this.#warnOfOutages(elsewhere);
   }
 
   get events(): EventSource<ShardWorkerEvents> {
     return this.#emitter;
   }
 
-  /** @internal How many listen to an event. */
-  listenerCount(name: keyof ShardWorkerEvents): number {
-    return this.#emitter.listenerCount(name);
+  /** @internal As `events.on`, for who is no reason to be silent towards a user. */
+  overhear<Name extends keyof ShardWorkerEvents>(
+    name: Name,
+    listener: (event: ShardWorkerEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#emitter.overhear(name, listener);
   }
 
   /** The name that its fleet shares. */
@@ -99,6 +107,19 @@ export class ShardWorker implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  #warnOfOutages(elsewhere: HeardElsewhere | undefined): void {
+    const { leases, group } = this.#options;
+    const emitter = this.#emitter;
+    const outageWarning = new OutageWarning(leases, {
+      who: `the worker of the group "${group}"`,
+      listen: elsewhere?.listen ?? "worker.events.on('error', ...)",
+      isHeard: () => emitter.listenerCount('error') > 0 || elsewhere?.isHeard() === true,
+    });
+    emitter.overhear('error', ({ error, during }) => {
+      if (during === 'register') outageWarning.failed(error, leases.timing.renewEveryMs);
+    });
   }
 
   async #start(generation: number): Promise<void> {

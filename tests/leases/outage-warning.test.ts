@@ -117,12 +117,44 @@ describe.each(waiting)('$who, whose store is not there', ({ who, begin }) => {
     expect(warnings()).toEqual([]);
   });
 
+  it('says so as well if the store was there and goes away', async () => {
+    link.heal();
+    begin();
+    await runtime.advance(60_000);
+    link.cut();
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([expect.stringContaining(who)]);
+  });
+
   it('is silent if the store is there before', async () => {
     begin();
     await runtime.advance(5_000);
     link.heal();
     await runtime.advance(600_000);
     expect(warnings()).toEqual([]);
+  });
+});
+
+describe('a stream worker whose store is not there', () => {
+  it('names the event of its own', async () => {
+    streamWorkerOf();
+    await runtime.advance(60_000);
+    expect(warnings()).toEqual([expect.stringContaining("worker.events.on('shardsFailed', ...)")]);
+  });
+
+  it('is silent with a listener to its shards', async () => {
+    streamWorkerOf().observed.shardEvents.on('error', () => {});
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('says so when that listener has left', async () => {
+    const leave = streamWorkerOf().observed.shardEvents.on('error', () => {});
+    await runtime.advance(60_000);
+    expect(warnings()).toEqual([]);
+    leave();
+    await runtime.advance(60_000);
+    expect(warnings()).toHaveLength(1);
   });
 });
 

@@ -2,7 +2,6 @@ import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { EndReason, Leases } from '../../leases/index.js';
-import { OutageWarning } from '../../leases/outage-warning.js';
 import {
   type FailedStep,
   type OwnedShard,
@@ -88,7 +87,10 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       fence: options.fence,
       agree: () => topic.agree(),
     });
-    this.#shards = new ShardWorker(shardWorkerOptions(options, this.#work));
+    this.#shards = new ShardWorker(shardWorkerOptions(options, this.#work), {
+      listen: "worker.events.on('shardsFailed', ...)",
+      isHeard: () => this.#emitter.listenerCount('shardsFailed') > 0,
+    });
     this.#passOn();
   }
 
@@ -171,13 +173,6 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
   #passOn(): void {
     const { events } = this.#shards;
     const emitter = this.#emitter;
-    const outageWarning = new OutageWarning(this.leases, {
-      who: `the worker of the group "${this.group}"`,
-      listen: "worker.events.on('shardsFailed', ...)",
-      // One of those who listen there is this worker.
-      isHeard: () =>
-        emitter.listenerCount('shardsFailed') > 0 || this.#shards.listenerCount('error') > 1,
-    });
     this.#unsubscribe = [
       events.on('claimed', (event) => emitter.emit('shardsClaimed', event)),
       events.on('takenOver', ({ shard, term, gapMs }) =>
@@ -189,11 +184,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       ),
       events.on('termHealed', (event) => emitter.emit('termHealed', event)),
       events.on('lost', (event) => emitter.emit('shardLost', event)),
-      events.on('error', (event) => {
-        emitter.emit('shardsFailed', event);
-        if (event.during === 'register')
-          outageWarning.failed(event.error, this.leases.timing.renewEveryMs);
-      }),
+      this.#shards.overhear('error', (event) => emitter.emit('shardsFailed', event)),
     ];
   }
 }
