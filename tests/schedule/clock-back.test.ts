@@ -1,21 +1,25 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ScheduleEvents } from '../../src/schedule/index.js';
-import { act, minuteMs, type Replica, ScheduleFixture, startMs, ttlMs } from './fixture.js';
+import {
+  act,
+  fixture,
+  minuteMs,
+  type Replica,
+  type ReplicaOptions,
+  startMs,
+  ttlMs,
+  useScheduleFixture,
+} from './fixture.js';
 
 const yearMs = 366 * 24 * 60 * minuteMs;
 
-let fixture: ScheduleFixture;
+useScheduleFixture();
 let told: ScheduleEvents['clockWentBack'][];
 beforeEach(() => {
-  fixture = new ScheduleFixture();
   told = [];
 });
-afterEach(async () => {
-  await fixture.close();
-  expect(fixture.runtime.pendingTimerCount).toBe(0);
-});
 
-function started(id: string, options?: Parameters<ScheduleFixture['started']>[1]): Replica {
+function started(id: string, options?: ReplicaOptions): Replica {
   const replica = fixture.started(id, options);
   replica.schedule.events.on('clockWentBack', (event) => told.push(event));
   return replica;

@@ -1,3 +1,4 @@
+import { afterEach, beforeEach, expect } from 'vitest';
 import { MemoryStore } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
 import {
@@ -115,6 +116,24 @@ export class ScheduleFixture {
     await this.operator.close();
     await this.runtime.settle();
   }
+}
+
+/** That of the test that runs. */
+export let fixture: ScheduleFixture;
+
+/** A new one for each test of the file, which leaves no timer behind. */
+export function useScheduleFixture(): void {
+  beforeEach(() => {
+    fixture = new ScheduleFixture();
+  });
+  afterEach(async () => {
+    await fixture.close();
+    expect(fixture.runtime.pendingTimerCount).toBe(0);
+  });
+}
+
+export function until(time: string): Promise<void> {
+  return fixture.until(time);
 }
 
 /** `00:01` of a time, or `00:01:30`. */

@@ -1,14 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../support/fleet/random.js';
-import { minuteMs, ScheduleFixture, ttlMs, untilStopped } from './fixture.js';
+import { fixture, minuteMs, ttlMs, untilStopped, useScheduleFixture } from './fixture.js';
 
-let fixture: ScheduleFixture;
-beforeEach(() => {
-  fixture = new ScheduleFixture();
-});
-afterEach(async () => {
-  await fixture.close();
-});
+useScheduleFixture();
 
 describe('a tick that nobody began in time', () => {
   it('runs late under the next leader, and by `once` only the last of several does', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   RecordCorruptError,
   StoreMisconfiguredError,
@@ -9,25 +9,18 @@ import { sleep } from '../../src/time/index.js';
 import { altered } from '../support/altered.js';
 import {
   clock,
+  fixture,
   minuteMs,
   type Replica,
-  ScheduleFixture,
   startMs,
   stuck,
   ttlMs,
+  until,
   untilStopped,
+  useScheduleFixture,
 } from './fixture.js';
 
-let fixture: ScheduleFixture;
-beforeEach(() => {
-  fixture = new ScheduleFixture();
-});
-afterEach(async () => {
-  await fixture.close();
-  expect(fixture.runtime.pendingTimerCount).toBe(0);
-});
-
-const until = (time: string) => fixture.until(time);
+useScheduleFixture();
 
 /** It stops between asking whether it may begin, which the store does, and hearing so. */
 async function frozenBeforeItHears(replica: Replica): Promise<void> {

@@ -1,26 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RunTimeoutError } from '../../src/schedule/index.js';
 import { sleep } from '../../src/time/index.js';
 import {
   act,
+  fixture,
   minuteMs,
   type ReplicaOptions,
-  ScheduleFixture,
   stuck,
   ttlMs,
+  until,
   untilStopped,
+  useScheduleFixture,
 } from './fixture.js';
 
-let fixture: ScheduleFixture;
-beforeEach(() => {
-  fixture = new ScheduleFixture();
-});
-afterEach(async () => {
-  await fixture.close();
-  expect(fixture.runtime.pendingTimerCount).toBe(0);
-});
-
-const until = (time: string) => fixture.until(time);
+useScheduleFixture();
 
 describe('work that heeds nothing', () => {
   it('keeps neither the others from going on, nor its process from being closed', async () => {

@@ -1,17 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Schedule } from '../../src/schedule/index.js';
 import { memoryJobs } from '../../src/schedule/memory/index.js';
 import { sleep } from '../../src/time/index.js';
-import { act, minuteMs, ScheduleFixture, ttlMs, untilStopped } from './fixture.js';
+import { act, fixture, minuteMs, ttlMs, untilStopped, useScheduleFixture } from './fixture.js';
 
-let fixture: ScheduleFixture;
-beforeEach(() => {
-  fixture = new ScheduleFixture();
-});
-afterEach(async () => {
-  await fixture.close();
-  expect(fixture.runtime.pendingTimerCount).toBe(0);
-});
+useScheduleFixture();
 
 describe('an operator', () => {
   it('has a job run beside its schedule, paused or not', async () => {

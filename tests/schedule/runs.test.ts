@@ -1,17 +1,17 @@
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StoreMisconfiguredError } from '../../src/errors/index.js';
 import { sleep } from '../../src/time/index.js';
-import { minuteMs, type ReplicaOptions, ScheduleFixture, ttlMs, untilStopped } from './fixture.js';
+import {
+  fixture,
+  minuteMs,
+  type ReplicaOptions,
+  ttlMs,
+  untilStopped,
+  useScheduleFixture,
+} from './fixture.js';
 
-let fixture: ScheduleFixture;
-beforeEach(() => {
-  fixture = new ScheduleFixture();
-});
-afterEach(async () => {
-  await fixture.close();
-  expect(fixture.runtime.pendingTimerCount).toBe(0);
-});
+useScheduleFixture();
 
 describe('a schedule', () => {
   it('runs a job once per tick in the whole fleet, at its time', async () => {
