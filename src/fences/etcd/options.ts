@@ -1,9 +1,9 @@
 import { checkPrefix, EtcdKeys, type EtcdTlsOptions } from '../../coordinators/etcd/index.js';
 import { validateName } from '../../coordinators/index.js';
 import { requireKnown } from '../../errors/checks.js';
-import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { checkLimit } from '../limits.js';
 import { FenceKeys } from './keys.js';
 
 export interface EtcdFenceOptions {
@@ -43,17 +43,12 @@ export interface ResolvedOptions {
   readonly runtime: Runtime;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 /** @throws {OptionError} for the first that cannot be used. */
 export function resolveOptions(options: EtcdFenceOptions): ResolvedOptions {
   const { namespace = 'default', prefix = '', timeoutMs = 5_000 } = options;
   validateName(namespace, 'namespace');
   checkPrefix(prefix);
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > dayMs) {
-    const remedy = `use whole milliseconds from 100 to ${dayMs}`;
-    throw new OptionError('timeoutMs', timeoutMs, 'is no such duration', remedy);
-  }
+  checkLimit('timeoutMs', timeoutMs);
   return {
     keys: new FenceKeys(prefix, namespace),
     leases: leasesOf(options.leases),

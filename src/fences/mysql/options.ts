@@ -2,6 +2,7 @@ import { quoteDatabase } from '../../drivers/mysql/index.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { checkLimit, resolveIdleLimits, resolveMaxConnections } from '../limits.js';
 
 export interface MysqlFenceOptions {
   /** The database of the fence's two tables: 1 to 64 letters, digits, underscores. Default `tenure`. */
@@ -50,53 +51,24 @@ export interface ResolvedOptions {
   readonly runtime: Runtime;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-const waitBeyondIdleMs = 15_000;
-
 /** @param hasOwnPool whether the fence opens the pool. */
 export function resolveOptions(options: MysqlFenceOptions, hasOwnPool: boolean): ResolvedOptions {
   const { database = 'tenure', durability = 'crash', timeoutMs = 15_000 } = options;
   const quotedDatabase = quoteDatabase(database);
-  const idleInTransactionTimeoutMs = options.idleInTransactionTimeoutMs ?? 30_000;
-  const waitTimeoutMs = options.waitTimeoutMs ?? idleInTransactionTimeoutMs + waitBeyondIdleMs;
-  checkSeconds('idleInTransactionTimeoutMs', idleInTransactionTimeoutMs, dayMs);
-  checkSeconds('waitTimeoutMs', waitTimeoutMs, 2 * dayMs);
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > dayMs) {
-    const remedy = `use whole milliseconds from 100 to ${dayMs}`;
-    throw new OptionError('timeoutMs', timeoutMs, 'is no such duration', remedy);
-  }
-  if (waitTimeoutMs <= idleInTransactionTimeoutMs) {
-    throw new OptionError(
-      'waitTimeoutMs',
-      waitTimeoutMs,
-      'would give up before a frozen predecessor is ended',
-      `use more than idleInTransactionTimeoutMs, which is ${idleInTransactionTimeoutMs}`,
-    );
-  }
+  const idleLimits = resolveIdleLimits(options, checkSeconds);
+  checkLimit('timeoutMs', timeoutMs);
   if (durability !== 'crash' && durability !== 'process') {
     throw new OptionError('durability', durability, 'is no such word', "use 'crash' or 'process'");
   }
   return {
     database,
     quotedDatabase,
-    idleInTransactionTimeoutMs,
-    waitTimeoutMs,
+    ...idleLimits,
     timeoutMs,
-    maxConnections: resolveMaxConnections(options.maxConnections, hasOwnPool),
+    maxConnections: resolveMaxConnections(options.maxConnections, hasOwnPool, 'connectionLimit'),
     durability,
     runtime: requireRuntime(options.runtime),
   };
-}
-
-function resolveMaxConnections(given: number | undefined, hasOwnPool: boolean): number {
-  if (given === undefined) return 10;
-  if (!Number.isInteger(given) || given < 1 || given > 1_000) {
-    const remedy = 'use a whole number from 1 to 1000';
-    throw new OptionError('maxConnections', given, 'is no such number', remedy);
-  }
-  if (hasOwnPool) return given;
-  const remedy = 'set `connectionLimit` of that pool';
-  throw new OptionError('maxConnections', given, 'says nothing to your pool', remedy);
 }
 
 /** The server counts these in seconds. */

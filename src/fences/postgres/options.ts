@@ -1,9 +1,9 @@
 import { validateName } from '../../coordinators/index.js';
 import { quoteSchema } from '../../drivers/postgres/index.js';
 import { requireKnown } from '../../errors/checks.js';
-import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { checkLimit, resolveIdleLimits, resolveMaxConnections } from '../limits.js';
 
 export interface PostgresFenceOptions {
   /** The schema of the fence's two tables: 1 to 63 letters, digits, underscores. Default `tenure`. */
@@ -60,49 +60,24 @@ export interface ResolvedOptions {
   readonly runtime: Runtime;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-const waitBeyondIdleMs = 15_000;
-
 /** @param hasOwnPool whether the fence opens the pool. */
 export function resolveOptions(
   options: PostgresFenceOptions,
   hasOwnPool: boolean,
 ): ResolvedOptions {
   const schema = options.schema ?? 'tenure';
-  const idleInTransactionTimeoutMs = options.idleInTransactionTimeoutMs ?? 30_000;
-  const waitTimeoutMs = options.waitTimeoutMs ?? idleInTransactionTimeoutMs + waitBeyondIdleMs;
   const timeoutMs = options.timeoutMs ?? 15_000;
   const quotedSchema = quoteSchema(schema);
-  checkDuration('idleInTransactionTimeoutMs', idleInTransactionTimeoutMs, dayMs);
-  checkDuration('timeoutMs', timeoutMs, dayMs);
-  checkDuration('waitTimeoutMs', waitTimeoutMs, 2 * dayMs);
-  if (waitTimeoutMs <= idleInTransactionTimeoutMs) {
-    throw new OptionError(
-      'waitTimeoutMs',
-      waitTimeoutMs,
-      'would give up before a frozen predecessor is ended',
-      `use more than idleInTransactionTimeoutMs, which is ${idleInTransactionTimeoutMs}`,
-    );
-  }
-  const maxConnections = options.maxConnections ?? 10;
-  if (!Number.isInteger(maxConnections) || maxConnections < 1 || maxConnections > 1_000) {
-    const remedy = 'use a whole number from 1 to 1000';
-    throw new OptionError('maxConnections', maxConnections, 'is no such number', remedy);
-  }
-  if (options.maxConnections !== undefined && !hasOwnPool) {
-    const remedy = 'set `max` of that pool';
-    throw new OptionError('maxConnections', maxConnections, 'says nothing to your pool', remedy);
-  }
-  const runtime = requireRuntime(options.runtime);
+  const idleLimits = resolveIdleLimits(options);
+  checkLimit('timeoutMs', timeoutMs);
   return {
     schema,
     quotedSchema,
-    idleInTransactionTimeoutMs,
-    waitTimeoutMs,
+    ...idleLimits,
     timeoutMs,
-    maxConnections,
+    maxConnections: resolveMaxConnections(options.maxConnections, hasOwnPool, 'max'),
+    runtime: requireRuntime(options.runtime),
     leases: resolveLeases(options.leases),
-    runtime,
   };
 }
 
@@ -114,10 +89,4 @@ function resolveLeases(leases: LeasesOfFence | undefined): ResolvedOptions['leas
     quotedSchema: quoteSchema(schema, 'leases.schema'),
     namespace: validateName(namespace, 'leases.namespace'),
   };
-}
-
-function checkDuration(option: string, value: number, longestMs: number): void {
-  if (Number.isSafeInteger(value) && value >= 100 && value <= longestMs) return;
-  const remedy = `use whole milliseconds from 100 to ${longestMs}`;
-  throw new OptionError(option, value, 'is no such duration', remedy);
 }

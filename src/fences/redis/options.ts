@@ -5,6 +5,7 @@ import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { checkLimit, dayMs } from '../limits.js';
 
 export interface RedisFenceOptions extends RedisSourceOptions {
   /**
@@ -60,7 +61,6 @@ export interface ResolvedOptions {
 }
 
 const minuteMs = 60 * 1000;
-const dayMs = 24 * 60 * minuteMs;
 const centuryMs = 100 * 365 * dayMs;
 
 const optionKeys: Known<RedisFenceOptions> = {
@@ -85,8 +85,8 @@ export function resolveOptions(options: RedisFenceOptions): ResolvedOptions {
   const leases = leasesOf(options.leases);
   const usualTag =
     leases === undefined ? `tenure-fence:${encodeName(namespace)}` : `tenure:${encodeName(leases)}`;
-  checkDuration('timeoutMs', timeoutMs, 100, dayMs);
-  if (effectLifeMs !== undefined) checkDuration('effectLifeMs', effectLifeMs, minuteMs, centuryMs);
+  checkLimit('timeoutMs', timeoutMs);
+  if (effectLifeMs !== undefined) checkLimit('effectLifeMs', effectLifeMs, centuryMs, minuteMs);
   return {
     namespace,
     // A usual one is as long as the encoded namespace makes it, and holds nothing that would have to be refused.
@@ -112,10 +112,4 @@ function checkHashTag(hashTag: string): string {
   if (isTag && Buffer.byteLength(hashTag) <= longestTagBytes) return hashTag;
   const remedy = `use 1 to ${longestTagBytes} bytes of text without braces, spaces and control characters`;
   throw new OptionError('hashTag', hashTag, 'is no hash tag', remedy);
-}
-
-function checkDuration(option: string, value: number, shortestMs: number, longestMs: number): void {
-  if (Number.isSafeInteger(value) && value >= shortestMs && value <= longestMs) return;
-  const remedy = `use whole milliseconds from ${shortestMs} to ${longestMs}`;
-  throw new OptionError(option, value, 'is no such duration', remedy);
 }

@@ -1,7 +1,7 @@
 import { type Known, requireKnown } from '../../errors/checks.js';
-import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
+import { checkLimit, resolveWait } from '../limits.js';
 
 export interface SqliteFenceOptions {
   /**
@@ -21,9 +21,6 @@ export interface SqliteFenceOptions {
 
 export type ResolvedOptions = Required<SqliteFenceOptions>;
 
-const dayMs = 24 * 60 * 60 * 1000;
-const waitBeyondTransactionMs = 15_000;
-
 const optionKeys: Known<SqliteFenceOptions> = {
   transactionTimeoutMs: true,
   waitTimeoutMs: true,
@@ -34,22 +31,11 @@ const optionKeys: Known<SqliteFenceOptions> = {
 export function resolveOptions(options: SqliteFenceOptions): ResolvedOptions {
   requireKnown('options', options, optionKeys);
   const transactionTimeoutMs = options.transactionTimeoutMs ?? 30_000;
-  const waitTimeoutMs = options.waitTimeoutMs ?? transactionTimeoutMs + waitBeyondTransactionMs;
-  checkDuration('transactionTimeoutMs', transactionTimeoutMs, dayMs);
-  checkDuration('waitTimeoutMs', waitTimeoutMs, 2 * dayMs);
-  if (waitTimeoutMs <= transactionTimeoutMs) {
-    throw new OptionError(
-      'waitTimeoutMs',
-      waitTimeoutMs,
-      'would give up before the transaction of another one is over',
-      `use more than transactionTimeoutMs, which is ${transactionTimeoutMs}`,
-    );
-  }
+  checkLimit('transactionTimeoutMs', transactionTimeoutMs);
+  const waitTimeoutMs = resolveWait(options.waitTimeoutMs, {
+    option: 'transactionTimeoutMs',
+    limitMs: transactionTimeoutMs,
+    problem: 'would give up before the transaction of another one is over',
+  });
   return { transactionTimeoutMs, waitTimeoutMs, runtime: requireRuntime(options.runtime) };
-}
-
-function checkDuration(option: string, value: number, longestMs: number): void {
-  if (Number.isSafeInteger(value) && value >= 100 && value <= longestMs) return;
-  const remedy = `use whole milliseconds from 100 to ${longestMs}`;
-  throw new OptionError(option, value, 'is no such duration', remedy);
 }
