@@ -64,8 +64,8 @@ export interface Fence<Transaction> {
    * The id tells a redelivery from a numbering that began again, which would otherwise pass for one and lose the
    * message.
    *
-   * @throws {SequenceReusedError} if the number is recorded for another id. Roll back: the effect of this message is
-   * not there.
+   * @throws {SequenceReusedError} if the number is recorded for another id: the effect of this message is not there. Roll
+   * back; or catch it, and commit what tells of it.
    */
   recordOnce(
     transaction: Transaction,
@@ -95,6 +95,38 @@ export interface TransactionFence<Transaction> extends Fence<Transaction> {
    * after any failure the transaction cannot commit anything, not even if the error is swallowed.
    */
   check(transaction: Transaction, token: FencingToken): Promise<void>;
+}
+
+/**
+ * A fence whose terms, and the effects that were recorded, stand in tables beside the data it guards.
+ *
+ * `Guarded` is what {@link check} and {@link recordOnce} take: whatever is inside a transaction, be it one of the fence's or one
+ * that the caller began.
+ */
+export interface StoredFence<Transaction extends Guarded, Guarded = Transaction>
+  extends TransactionFence<Transaction> {
+  check(transaction: Guarded, token: FencingToken): Promise<void>;
+  recordOnce(
+    transaction: Guarded,
+    scope: string,
+    key: string,
+    seq: number,
+    id: string,
+  ): Promise<boolean>;
+  /** The SQL that `migrate` runs, for a migration tool of your own. */
+  readonly migrationSql: string;
+  /**
+   * Creates the tables, and the schema or database that they stand in, unless they are there. Safe to call at every start, by
+   * many processes at once.
+   *
+   * @throws {StoreMisconfiguredError} if they are missing and whoever connects may not create them.
+   */
+  migrate(): Promise<void>;
+  /**
+   * Deletes up to 10 000 effects that were recorded more than `olderThanMs` ago (by the server's clock; for a file, by this
+   * machine's wall clock) and returns how many it deleted: call it until it returns 0. Keep what can still be delivered again.
+   */
+  forgetEffects(olderThanMs: number): Promise<number>;
 }
 
 export interface FencePromises {

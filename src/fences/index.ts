@@ -1,1 +1,7 @@
-export type { Fence, FencePromises, FencingToken, TransactionFence } from './contract.js';
+export type {
+  Fence,
+  FencePromises,
+  FencingToken,
+  StoredFence,
+  TransactionFence,
+} from './contract.js';

@@ -3,6 +3,7 @@ import { requireObject } from '../errors/checks.js';
 import { OptionError, SequenceReusedError } from '../errors/index.js';
 import { notice } from '../events/index.js';
 import type { FencingToken } from './contract.js';
+import { corruptTerm } from './corrupt.js';
 
 /** What a fence keeps per name. */
 export interface InstalledTerm {
@@ -26,6 +27,17 @@ export function judge(installed: InstalledTerm | undefined, candidate: Installed
 export function termIn(text: unknown): number | undefined {
   const term = typeof text === 'string' && /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined;
   return isTerm(term) ? term : undefined;
+}
+
+/** What the row of a name holds. @throws {RecordCorruptError} if that is no term. */
+export function installedIn(
+  row: { readonly term: unknown; readonly holderDigest: unknown },
+  name: string,
+  table: string,
+): InstalledTerm {
+  const term = termIn(row.term);
+  if (term === undefined) throw corruptTerm(`the row of "${name}" in ${table}`);
+  return { term, holderDigest: String(row.holderDigest) };
 }
 
 /** A token as a fence stores it. */
@@ -59,6 +71,12 @@ export function validateWork(work: unknown): void {
   if (typeof work === 'function') return;
   const remedy = 'pass the function that writes, which is given the transaction';
   throw new OptionError('work', work, 'is not a function', remedy);
+}
+
+/** For a check or a record outside of any transaction. @param remedy how one is begun. */
+export function outsideTransaction(given: unknown, remedy: string): OptionError {
+  const problem = 'is not inside a transaction, so that nothing would be guarded';
+  return new OptionError('transaction', given, problem, `${remedy}, or use fence.transaction`);
 }
 
 /** The effect of one message, as `Fence.recordOnce` names it. */

@@ -1,6 +1,4 @@
-import { validateName } from '../../coordinators/index.js';
 import {
-  type Ask,
   ask,
   askOutside,
   askPlainly,
@@ -9,24 +7,21 @@ import {
   duplicateEntry,
   errnoOf,
   type MysqlConnection,
-  type MysqlPhase,
   type MysqlPool,
   MysqlPoolHandle,
   type MysqlQueryable,
   runTransaction,
 } from '../../drivers/mysql/index.js';
 import { type Known, requireKnown } from '../../errors/checks.js';
-import { ClosedError, StoreRefusedError } from '../../errors/index.js';
-import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
+import { StoreRefusedError } from '../../errors/index.js';
+import type { FencePromises, FencingToken, StoredFence } from '../contract.js';
+import { FenceInTables } from '../fence-in-tables.js';
 import {
   type Candidate,
   type Effect,
   forgottenAtOnce,
+  type InstalledTerm,
   judgeRepetition,
-  validateAge,
-  validateEffect,
-  validateToken,
-  validateWork,
 } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
@@ -42,7 +37,7 @@ import {
 
 /** A fence whose terms live in tables beside the data it guards. See {@link mysqlFence}. */
 export interface MysqlFence<Connection extends MysqlConnection = MysqlConnection>
-  extends TransactionFence<Connection> {
+  extends StoredFence<Connection, MysqlQueryable> {
   /**
    * As in {@link TransactionFence.check}, for any connection that is inside a transaction, or does not commit by itself.
    *
@@ -51,26 +46,6 @@ export interface MysqlFence<Connection extends MysqlConnection = MysqlConnection
    * that its transaction has read before, and that may be older than the predecessor's last write: claim first. On MariaDB the session keeps the lowered idle limit of transactions.
    */
   check(transaction: MysqlQueryable, token: FencingToken): Promise<void>;
-  recordOnce(
-    transaction: MysqlQueryable,
-    scope: string,
-    key: string,
-    seq: number,
-    id: string,
-  ): Promise<boolean>;
-  /** The SQL that `migrate` runs, for a migration tool of your own. */
-  readonly migrationSql: string;
-  /**
-   * Creates the database and the tables unless they are there. Safe to call at every start, by many processes at once.
-   *
-   * @throws {StoreMisconfiguredError} if they are missing and the account may not create them.
-   */
-  migrate(): Promise<void>;
-  /**
-   * Deletes up to 10 000 effects that were recorded more than `olderThanMs` ago (server's clock) and returns how many
-   * it deleted: call it until it returns 0. Keep what can still be delivered again.
-   */
-  forgetEffects(olderThanMs: number): Promise<number>;
 }
 
 /**
@@ -99,17 +74,21 @@ const optionKeys: Known<MysqlFenceOptions> = {
   runtime: true,
 };
 
-class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Connection> {
+class FenceInMysql<Connection extends MysqlConnection>
+  extends FenceInTables<Connection, MysqlQueryable>
+  implements MysqlFence<Connection>
+{
   readonly promises: FencePromises;
   readonly migrationSql: string;
+  protected readonly title = 'the MySQL fence';
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
   readonly #guard: TermGuard;
   readonly #guest: Guest;
   readonly #pool: MysqlPoolHandle<Connection>;
-  #closing: Promise<void> | undefined;
 
   constructor(source: string | MysqlPool<Connection>, options: ResolvedOptions) {
+    super();
     this.#options = options;
     this.promises = {
       resource: 'mysql',
@@ -127,9 +106,7 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
     this.#pool = new MysqlPoolHandle(source, options);
   }
 
-  async claim(token: FencingToken): Promise<void> {
-    const candidate = this.#accept(token);
-    const what = `the claim of "${candidate.name}"`;
+  protected async install(candidate: Candidate, what: string): Promise<void> {
     const { runtime, waitTimeoutMs } = this.#options;
     const startedAtMs = runtime.now().monotonicMs;
     for (;;) {
@@ -145,98 +122,79 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
     }
   }
 
-  async check(transaction: MysqlQueryable, token: FencingToken): Promise<void> {
-    await this.#guest.run(transaction, this.#ask('a check of a token', 'guest'), async () => {
-      const candidate = this.#accept(token);
-      const what = `the check of "${candidate.name}"`;
-      if (this.#guest.isHosted(transaction)) await this.#guard.admit(transaction, candidate, what);
-      else await this.#guard.admitGuest(transaction, candidate, what);
-    });
-  }
-
-  async transaction<Result>(
-    token: FencingToken,
+  protected async runUnder<Result>(
+    candidate: Candidate,
+    what: string,
     work: (transaction: Connection) => Promise<Result>,
   ): Promise<Result> {
-    const candidate = this.#accept(token);
-    validateWork(work);
-    const what = `the transaction under "${candidate.name}"`;
     return await this.#transact(what, async (connection) => {
       await this.#guard.admit(connection, candidate, what);
       return await this.#guest.host(connection, what, work);
     });
   }
 
-  async recordOnce(
+  protected async inside<Result>(
     transaction: MysqlQueryable,
-    scope: string,
-    key: string,
-    seq: number,
-    id: string,
-  ): Promise<boolean> {
-    const own = this.#ask('the record of an effect', 'guest');
-    return await this.#guest.run(transaction, own, async () => {
-      this.#assertOpen();
-      validateEffect(scope, key, seq, id);
-      if (!this.#guest.isHosted(transaction)) await this.#guard.assertFit(transaction, own);
-      return await this.#record(transaction, own, { scope, key, seq, id });
-    });
+    what: string,
+    step: (open: MysqlQueryable) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const own = this.#guard.ask(what, 'guest');
+    return await this.#guest.run(transaction, own, () => step(transaction));
   }
 
-  async #record(transaction: MysqlQueryable, own: Ask, effect: Effect): Promise<boolean> {
+  protected async admit(open: MysqlQueryable, candidate: Candidate, what: string): Promise<void> {
+    if (this.#guest.isHosted(open)) await this.#guard.admit(open, candidate, what);
+    else await this.#guard.admitGuest(open, candidate, what);
+  }
+
+  protected async record(open: MysqlQueryable, effect: Effect, what: string): Promise<boolean> {
+    const own = this.#guard.ask(what, 'guest');
+    if (!this.#guest.isHosted(open)) await this.#guard.assertFit(open, own);
     const { record, recorded } = this.#statements;
     const place = [hexOf(effect.scope), hexOf(effect.key), String(effect.seq)];
     for (;;) {
       try {
-        await askPlainly(transaction, own, record, [...place, hexOf(effect.id)]);
+        await askPlainly(open, own, record, [...place, hexOf(effect.id)]);
         return true;
       } catch (error) {
         if (errnoOf(error) !== duplicateEntry) throw classifyMysqlError(error, own.phase, own.what);
       }
-      const { rows } = await ask<{ id: string }>(transaction, own, recorded, place);
+      const { rows } = await ask<{ id: string }>(open, own, recorded, place);
       const [row] = rows;
       if (row !== undefined) return judgeRepetition('mysql', effect, textOf(row.id));
       // It was forgotten between the two questions, so this one is new.
     }
   }
 
-  async installedTerm(name: string): Promise<number | undefined> {
-    this.#assertOpen();
-    validateName(name);
-    const what = `reading the term of "${name}"`;
-    const own = this.#ask(what);
+  protected async read(name: string, what: string): Promise<InstalledTerm | undefined> {
     // In a transaction of its own: a session that does not commit by itself may have an old snapshot.
-    return await this.#transact(what, async (connection) => {
-      return (await this.#guard.installed(connection, name, own))?.term;
-    });
+    return await this.#transact(what, (connection) =>
+      this.#guard.installed(connection, name, this.#guard.ask(what)),
+    );
   }
 
-  async migrate(): Promise<void> {
-    this.#assertOpen();
+  protected async createTables(): Promise<void> {
     const { database, quotedDatabase } = this.#options;
     const what = `the migration of database "${database}"`;
     await this.#pool.withSession(what, async (session) => {
-      const own = this.#ask(what, 'statement');
+      const own = this.#guard.ask(what, 'statement');
       await askOutside(session, own, 'SET @tenure_guest = NULL');
       await migrate(session.connection, own, this.#statements, database, quotedDatabase);
       session.end(true);
     });
   }
 
-  async forgetEffects(olderThanMs: number): Promise<number> {
-    this.#assertOpen();
-    validateAge(olderThanMs);
-    const what = 'forgetting old effects';
+  protected async deleteEffects(olderThanMs: number, what: string): Promise<number> {
     const text = this.#statements.forget(forgottenAtOnce);
+    const own = this.#guard.ask(what);
     return await this.#transact(what, async (connection) => {
-      const { affectedRows } = await ask(connection, this.#ask(what), text, [String(olderThanMs)]);
+      const { affectedRows } = await ask(connection, own, text, [String(olderThanMs)]);
       return affectedRows;
     });
   }
 
-  async close(): Promise<void> {
-    this.#closing ??= this.#pool.close();
-    await this.#closing;
+  protected async end(): Promise<void> {
+    await this.#pool.close();
   }
 
   async #transact<Result>(
@@ -252,21 +210,6 @@ class FenceInMysql<Connection extends MysqlConnection> implements MysqlFence<Con
       what,
       async (session) => await runTransaction(session, steps, body),
     );
-  }
-
-  #ask(what: string, phase: MysqlPhase = 'transaction'): Ask {
-    const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
-    // The server's own limit comes first, and brings a better answer.
-    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase, what };
-  }
-
-  #accept(token: FencingToken): Candidate {
-    this.#assertOpen();
-    return validateToken('mysql', token);
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new ClosedError('the MySQL fence');
   }
 }
 

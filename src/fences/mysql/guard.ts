@@ -1,8 +1,7 @@
 import { type Ask, ask, type MysqlPhase, type MysqlQueryable } from '../../drivers/mysql/index.js';
 import { RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
-import { corruptTerm } from '../corrupt.js';
 import { refusalOf } from '../refusal.js';
-import { type Candidate, type InstalledTerm, judge, termIn } from '../rule.js';
+import { type Candidate, type InstalledTerm, installedIn, judge } from '../rule.js';
 import { assertEngine, assertFit } from './fitness.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements, FitRow, TermRow } from './statements.js';
@@ -30,7 +29,7 @@ export class TermGuard {
    * @throws {StaleTermError} if it is neither.
    */
   async admit(target: MysqlQueryable, candidate: Candidate, what: string): Promise<void> {
-    const own = this.#ask(what, 'transaction');
+    const own = this.ask(what);
     const verdict = judge(await this.installed(target, candidate.name, own), candidate);
     if (verdict === 'refuse') {
       throw refusalOf(candidate, await this.installed(target, candidate.name, own));
@@ -53,7 +52,7 @@ export class TermGuard {
    * @throws {StaleTermError} as above. @throws {StoreRefusedError} if what the transaction reads is older than the term.
    */
   async admitGuest(target: MysqlQueryable, candidate: Candidate, what: string): Promise<void> {
-    const own = this.#ask(what, 'guest');
+    const own = this.ask(what, 'guest');
     const { lockShared, lockAlone } = this.#statements;
     const locked = await this.#look(target, own, lockShared, candidate.name);
     const verdict = judge(locked, candidate);
@@ -121,11 +120,7 @@ export class TermGuard {
     if (row === undefined) throw new RecordCorruptError(`${own.what} failed: no row came back.`);
     assertFit(row, this.#options, own.what);
     if (row.term === null) return undefined;
-    const term = termIn(row.term);
-    const holderDigest = String(row.holderDigest);
-    if (term !== undefined) return { term, holderDigest };
-    const table = `${this.#options.quotedDatabase}.fences`;
-    throw corruptTerm(`the row of "${name}" in ${table}`);
+    return installedIn(row, name, `${this.#options.quotedDatabase}.fences`);
   }
 
   async #assertTransactional(target: MysqlQueryable, own: Ask): Promise<void> {
@@ -138,7 +133,8 @@ export class TermGuard {
     this.#isTransactional = true;
   }
 
-  #ask(what: string, phase: MysqlPhase): Ask {
+  /** How a statement is asked that may wait for a lock. */
+  ask(what: string, phase: MysqlPhase = 'transaction'): Ask {
     const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
     // The server's own limit comes first, and brings a better answer.
     return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase, what };

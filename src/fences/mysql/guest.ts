@@ -13,6 +13,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
+import { outsideTransaction } from '../rule.js';
 import type { FenceStatements } from './statements.js';
 
 /**
@@ -58,13 +59,14 @@ export class Guest {
   async run<Result>(
     transaction: MysqlQueryable,
     own: Ask,
-    step: () => Promise<Result>,
+    step: () => Result | Promise<Result>,
   ): Promise<Result> {
     assertQueryable(transaction);
     let isOutside = false;
     try {
       isOutside = !(this.isHosted(transaction) || (await this.#enter(transaction, own)));
-      if (isOutside) throw notInTransaction(transaction);
+      if (isOutside)
+        throw outsideTransaction(transaction, 'send START TRANSACTION on a connection first');
       return await step();
     } catch (error) {
       const isAnswer = isOutside || error instanceof SequenceReusedError;
@@ -109,15 +111,6 @@ function spoilt(what: string, cause: unknown): StoreRefusedError {
     readOnlyTransaction,
     `${what} was refused, nothing was written: a check or a record in it had failed before, and its error was not passed on.`,
     cause,
-  );
-}
-
-function notInTransaction(transaction: MysqlQueryable): OptionError {
-  return new OptionError(
-    'transaction',
-    transaction,
-    'is not inside a transaction, so that nothing would be guarded',
-    'send START TRANSACTION on a connection first, or use fence.transaction',
   );
 }
 

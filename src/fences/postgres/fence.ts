@@ -1,27 +1,21 @@
-import { validateName } from '../../coordinators/index.js';
 import {
-  type Ask,
   ask,
   migrationLockKey,
   type PostgresClient,
-  type PostgresPhase,
   type PostgresPool,
   PostgresPoolHandle,
   type PostgresQueryable,
   type PostgresResult,
 } from '../../drivers/postgres/index.js';
 import { type Known, requireKnown } from '../../errors/checks.js';
-import { ClosedError } from '../../errors/index.js';
-import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
+import type { FencePromises, FencingToken, StoredFence } from '../contract.js';
+import { FenceInTables } from '../fence-in-tables.js';
 import {
   type Candidate,
   type Effect,
   forgottenAtOnce,
+  type InstalledTerm,
   judgeRepetition,
-  validateAge,
-  validateEffect,
-  validateToken,
-  validateWork,
 } from '../rule.js';
 import { TermGuard } from './guard.js';
 import { Guest } from './guest.js';
@@ -32,7 +26,7 @@ import { FenceTransactions } from './transactions.js';
 
 /** A fence whose terms live in tables beside the data it guards. See {@link postgresFence}. */
 export interface PostgresFence<Client extends PostgresClient = PostgresClient>
-  extends TransactionFence<Client> {
+  extends StoredFence<Client, PostgresQueryable> {
   /**
    * As in {@link TransactionFence.check}, for any client that is inside a transaction.
    *
@@ -59,26 +53,6 @@ export interface PostgresFence<Client extends PostgresClient = PostgresClient>
     statement: string | PostgresStatement,
     values?: readonly unknown[],
   ): Promise<PostgresResult<Row>>;
-  recordOnce(
-    transaction: PostgresQueryable,
-    scope: string,
-    key: string,
-    seq: number,
-    id: string,
-  ): Promise<boolean>;
-  /** The SQL that `migrate` runs, for a migration tool of your own. */
-  readonly migrationSql: string;
-  /**
-   * Creates the schema and the tables unless they are there. Safe to call at every start, by many processes at once.
-   *
-   * @throws {StoreMisconfiguredError} if they are missing and the role may not create them.
-   */
-  migrate(): Promise<void>;
-  /**
-   * Deletes up to 10 000 effects that were recorded more than `olderThanMs` ago (server's clock) and returns how many
-   * it deleted: call it until it returns 0. Keep what can still be delivered again.
-   */
-  forgetEffects(olderThanMs: number): Promise<number>;
 }
 
 /**
@@ -116,7 +90,10 @@ function isLimited(
   return Object(options).idle_in_transaction_session_timeout === idleInTransactionTimeoutMs;
 }
 
-class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Client> {
+class FenceInPostgres<Client extends PostgresClient>
+  extends FenceInTables<Client, PostgresQueryable>
+  implements PostgresFence<Client>
+{
   readonly promises: FencePromises = {
     resource: 'postgres',
     atomicWithEffect: true,
@@ -124,15 +101,16 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     writersOfOneTerm: 'concurrent',
   };
   readonly migrationSql: string;
+  protected readonly title = 'the PostgreSQL fence';
   readonly #options: ResolvedOptions;
   readonly #statements: FenceStatements;
   readonly #guard: TermGuard;
   readonly #guest: Guest;
   readonly #pool: PostgresPoolHandle<Client>;
   readonly #transactions: FenceTransactions<Client>;
-  #closing: Promise<void> | undefined;
 
   constructor(source: string | PostgresPool<Client>, options: ResolvedOptions) {
+    super();
     this.#options = options;
     this.#statements = fenceStatements(options.quotedSchema);
     this.#guard = new TermGuard(options, this.#statements, isLimited(source, options));
@@ -146,81 +124,67 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     this.#transactions = new FenceTransactions(options, this.#guard, this.#guest, this.#pool);
   }
 
-  async claim(token: FencingToken): Promise<void> {
-    await this.#transactions.claim(this.#accept(token));
-  }
-
-  async check(transaction: PostgresQueryable, token: FencingToken): Promise<void> {
-    await this.#guest.run(transaction, this.#ask('a check of a token', 'guest'), async () => {
-      const candidate = this.#accept(token);
-      await this.#guard.admit(transaction, candidate, `the check of "${candidate.name}"`, 'guest');
-    });
-  }
-
-  async transaction<Result>(
-    token: FencingToken,
-    work: (transaction: Client) => Promise<Result>,
-  ): Promise<Result> {
-    const candidate = this.#accept(token);
-    validateWork(work);
-    const what = `the transaction under "${candidate.name}"`;
-    return await this.#transactions.under(candidate, what, work);
-  }
-
   async write<Row extends object = Record<string, unknown>>(
     token: FencingToken,
     statement: string | PostgresStatement,
     values?: readonly unknown[],
   ): Promise<PostgresResult<Row>> {
-    const candidate = this.#accept(token);
+    const candidate = this.accept(token);
     const asked = validateStatement(statement, values);
     const what = `the write under "${candidate.name}"`;
     return await this.#transactions.write<Row>(candidate, what, asked);
   }
 
-  async recordOnce(
-    transaction: PostgresQueryable,
-    scope: string,
-    key: string,
-    seq: number,
-    id: string,
-  ): Promise<boolean> {
-    const own = this.#ask('the record of an effect', 'guest');
-    return await this.#guest.run(transaction, own, async () => {
-      this.#assertOpen();
-      validateEffect(scope, key, seq, id);
-      return await this.#record(transaction, own, { scope, key, seq, id });
-    });
+  protected install(candidate: Candidate, what: string): Promise<void> {
+    return this.#transactions.claim(candidate, what);
   }
 
-  async #record(transaction: PostgresQueryable, own: Ask, effect: Effect): Promise<boolean> {
+  protected runUnder<Result>(
+    candidate: Candidate,
+    what: string,
+    work: (transaction: Client) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#transactions.under(candidate, what, work);
+  }
+
+  protected async inside<Result>(
+    transaction: PostgresQueryable,
+    what: string,
+    step: (open: PostgresQueryable) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const own = this.#guard.ask(what, 'guest');
+    return await this.#guest.run(transaction, own, () => step(transaction));
+  }
+
+  protected admit(open: PostgresQueryable, candidate: Candidate, what: string): Promise<void> {
+    return this.#guard.admit(open, candidate, what, 'guest');
+  }
+
+  protected async record(open: PostgresQueryable, effect: Effect, what: string): Promise<boolean> {
     const { scope, key, seq, id } = effect;
     const { record, recorded } = this.#statements;
+    const own = this.#guard.ask(what, 'guest');
     for (;;) {
-      const added = await ask(transaction, own, record, [scope, key, seq, id]);
+      const added = await ask(open, own, record, [scope, key, seq, id]);
       if (added.rows.length === 1) return true;
-      const found = await ask<{ id: string | null }>(transaction, own, recorded, [scope, key, seq]);
+      const found = await ask<{ id: string | null }>(open, own, recorded, [scope, key, seq]);
       const [row] = found.rows;
       if (row !== undefined) return judgeRepetition('postgres', effect, row.id);
       // It was forgotten between the two questions, so this one is new.
     }
   }
 
-  async installedTerm(name: string): Promise<number | undefined> {
-    this.#assertOpen();
-    validateName(name);
-    const what = `reading the term of "${name}"`;
+  protected async read(name: string, what: string): Promise<InstalledTerm | undefined> {
     return await this.#pool.withSession(what, async (session) => {
       const installed = await this.#guard.installed(session.client, name, what);
       session.end(true);
-      return installed?.term;
+      return installed;
     });
   }
 
-  async migrate(): Promise<void> {
-    this.#assertOpen();
+  protected async createTables(): Promise<void> {
     const what = `the migration of schema "${this.#options.schema}"`;
-    const own = this.#ask(what);
+    const own = this.#guard.ask(what);
     await this.#transactions.run(what, async (client) => {
       // `IF NOT EXISTS` alone fails when two create at once, and needs the privilege to create even if all is there.
       await ask(client, own, 'SELECT pg_advisory_xact_lock($1)', [migrationLockKey]);
@@ -229,35 +193,16 @@ class FenceInPostgres<Client extends PostgresClient> implements PostgresFence<Cl
     });
   }
 
-  async forgetEffects(olderThanMs: number): Promise<number> {
-    this.#assertOpen();
-    validateAge(olderThanMs);
-    const what = 'forgetting old effects';
+  protected async deleteEffects(olderThanMs: number, what: string): Promise<number> {
+    const own = this.#guard.ask(what);
     const values = [olderThanMs, forgottenAtOnce];
     return await this.#transactions.run(what, async (client) => {
-      const { forget } = this.#statements;
-      const { rows } = await ask<{ count: number }>(client, this.#ask(what), forget, values);
+      const { rows } = await ask<{ count: number }>(client, own, this.#statements.forget, values);
       return rows[0]?.count ?? 0;
     });
   }
 
-  async close(): Promise<void> {
-    this.#closing ??= this.#pool.close();
-    await this.#closing;
-  }
-
-  #ask(what: string, phase: PostgresPhase = 'transaction'): Ask {
-    const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
-    // The server's own limit comes first, and brings a better answer.
-    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase, what };
-  }
-
-  #accept(token: FencingToken): Candidate {
-    this.#assertOpen();
-    return validateToken('postgres', token);
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new ClosedError('the PostgreSQL fence');
+  protected end(): Promise<void> {
+    return this.#pool.close();
   }
 }

@@ -7,9 +7,8 @@ import {
 } from '../../drivers/postgres/index.js';
 import { OptionError } from '../../errors/index.js';
 import type { EndReason } from '../../leases/index.js';
-import { corruptTerm } from '../corrupt.js';
 import { endedOf, refusalOf } from '../refusal.js';
-import { type Candidate, type InstalledTerm, judge, termIn } from '../rule.js';
+import { type Candidate, type InstalledTerm, installedIn, judge } from '../rule.js';
 import { type Opening, Openings } from './opening.js';
 import type { ResolvedOptions } from './options.js';
 import type { FenceStatements } from './statements.js';
@@ -44,16 +43,14 @@ export class TermGuard {
     phase: PostgresPhase = 'transaction',
   ): Promise<void> {
     const { name, term, holderDigest } = candidate;
-    const { idleInTransactionTimeoutMs, waitTimeoutMs, timeoutMs } = this.#options;
-    // The server's own limit comes first, and brings a better answer.
-    const own = this.#ask(what, waitTimeoutMs + timeoutMs, phase);
+    const own = this.ask(what, phase);
     await this.#assertStanding(client, candidate, own);
     const values = [
       name,
       term,
       holderDigest,
       this.#openings.lockKeyOf(name),
-      idleInTransactionTimeoutMs,
+      this.#options.idleInTransactionTimeoutMs,
     ];
     if ((await ask(client, own, this.#statements.pass, values)).rows.length > 0) return;
     // Looks before it queues, so that an old owner is refused at once, however long the newest one's work takes.
@@ -126,17 +123,17 @@ export class TermGuard {
     what: string,
     phase: PostgresPhase = 'transaction',
   ): Promise<InstalledTerm | undefined> {
-    const own = this.#ask(what, this.#options.timeoutMs, phase);
+    const { runtime, timeoutMs, quotedSchema } = this.#options;
+    const own = { runtime, timeoutMs, phase, what };
     const { rows } = await ask<StoredTerm>(client, own, this.#statements.read, [name]);
     const [row] = rows;
-    if (row === undefined) return undefined;
-    const term = termIn(row.term);
-    if (term !== undefined) return { term, holderDigest: row.holderDigest };
-    const table = `${this.#options.quotedSchema}.fences`;
-    throw corruptTerm(`the row of "${name}" in ${table}`);
+    return row === undefined ? undefined : installedIn(row, name, `${quotedSchema}.fences`);
   }
 
-  #ask(what: string, timeoutMs: number, phase: PostgresPhase): Ask {
-    return { runtime: this.#options.runtime, timeoutMs, phase, what };
+  /** How a statement is asked that may wait for a lock. */
+  ask(what: string, phase: PostgresPhase = 'transaction'): Ask {
+    const { runtime, waitTimeoutMs, timeoutMs } = this.#options;
+    // The server's own limit comes first, and brings a better answer.
+    return { runtime, timeoutMs: waitTimeoutMs + timeoutMs, phase, what };
   }
 }

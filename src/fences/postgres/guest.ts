@@ -10,6 +10,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
+import { outsideTransaction } from '../rule.js';
 import type { FenceStatements } from './statements.js';
 
 /**
@@ -47,7 +48,7 @@ export class Guest {
   async run<Result>(
     transaction: PostgresQueryable,
     own: Ask,
-    step: () => Promise<Result>,
+    step: () => Result | Promise<Result>,
   ): Promise<Result> {
     assertQueryable(transaction);
     try {
@@ -64,7 +65,7 @@ export class Guest {
       await ask(transaction, own, this.#statements.assertTransaction);
     } catch (error) {
       if (!(error instanceof StoreRefusedError && error.storeCode === noTransaction)) throw error;
-      throw notInTransaction(transaction);
+      throw outsideTransaction(transaction, 'send BEGIN on a client first');
     }
   }
 
@@ -81,13 +82,4 @@ function assertQueryable(transaction: PostgresQueryable): void {
   if (typeof query === 'function' && typeof totalCount !== 'number') return;
   const remedy = 'pass the client on which BEGIN was sent';
   throw new OptionError('transaction', transaction, 'is not a PostgreSQL client', remedy);
-}
-
-function notInTransaction(transaction: PostgresQueryable): OptionError {
-  return new OptionError(
-    'transaction',
-    transaction,
-    'is not inside a transaction, so that nothing would be guarded',
-    'send BEGIN on a client first, or use fence.transaction',
-  );
 }

@@ -54,8 +54,7 @@ export class FenceTransactions<Client extends PostgresClient> {
   }
 
   /** Installs the candidate, unless it is refused. */
-  async claim(candidate: Candidate): Promise<void> {
-    const what = `the claim of "${candidate.name}"`;
+  async claim(candidate: Candidate, what: string): Promise<void> {
     // The pool may be the user's, whose limits are too short for this wait. What is waited for is locks.
     const limits = `SET LOCAL lock_timeout = ${this.#options.waitTimeoutMs}; SET LOCAL statement_timeout = 0`;
     const begin = `${beginCommitted}; ${limits}`;

@@ -1,19 +1,15 @@
-import { validateName } from '../../coordinators/index.js';
 import { sqlitePath } from '../../drivers/sqlite/index.js';
-import type { FencePromises, FencingToken, TransactionFence } from '../contract.js';
-import { corruptTerm } from '../corrupt.js';
+import type { FencePromises, FencingToken, StoredFence } from '../contract.js';
+import { FenceInTables } from '../fence-in-tables.js';
 import { refusalOf } from '../refusal.js';
 import {
   type Candidate,
+  type Effect,
   forgottenAtOnce,
   type InstalledTerm,
+  installedIn,
   judge,
   judgeRepetition,
-  termIn,
-  validateAge,
-  validateEffect,
-  validateToken,
-  validateWork,
 } from '../rule.js';
 import type { FenceConnection } from './connection.js';
 import { Guest } from './guest.js';
@@ -23,13 +19,12 @@ import { FenceSession } from './session.js';
 import { FileSource, GuestSource } from './source.js';
 import * as statements from './statements.js';
 import type { SqliteFenceTransaction } from './transaction.js';
-import { closedFence } from './turns.js';
 
 /** What `check` and `recordOnce` take: a transaction of the fence, or a database on which you ran `BEGIN IMMEDIATE`. */
 export type SqliteGuarded = SqliteFenceTransaction | SqliteHandle;
 
 /** A fence whose terms live in the file of the data it guards. See {@link sqliteFence}. */
-export interface SqliteFence extends TransactionFence<SqliteFenceTransaction> {
+export interface SqliteFence extends StoredFence<SqliteFenceTransaction, SqliteGuarded> {
   /**
    * As in {@link TransactionFence.check}, for any connection to the file. It takes the file's write lock, if the
    * transaction began without.
@@ -44,22 +39,6 @@ export interface SqliteFence extends TransactionFence<SqliteFenceTransaction> {
     token: FencingToken,
     work: (transaction: SqliteFenceTransaction) => Promise<Result> | Result,
   ): Promise<Result>;
-  recordOnce(
-    transaction: SqliteGuarded,
-    scope: string,
-    key: string,
-    seq: number,
-    id: string,
-  ): Promise<boolean>;
-  /** The SQL that `migrate` runs, for a migration tool of your own. */
-  readonly migrationSql: string;
-  /** Creates the two tables unless they are there. Safe to call at every start, by many processes at once. */
-  migrate(): Promise<void>;
-  /**
-   * Deletes up to 10 000 effects that were recorded more than `olderThanMs` ago (this machine's wall clock) and returns
-   * how many it deleted: call it until it returns 0. Keep what can still be delivered again.
-   */
-  forgetEffects(olderThanMs: number): Promise<number>;
 }
 
 /**
@@ -83,7 +62,10 @@ export function sqliteFence(
   return new FenceInSqlite(source, resolveOptions(options));
 }
 
-class FenceInSqlite implements SqliteFence {
+class FenceInSqlite
+  extends FenceInTables<SqliteFenceTransaction, SqliteGuarded, FenceConnection>
+  implements SqliteFence
+{
   readonly promises: FencePromises = {
     resource: 'sqlite',
     atomicWithEffect: true,
@@ -91,11 +73,13 @@ class FenceInSqlite implements SqliteFence {
     writersOfOneTerm: 'serial',
   };
   readonly migrationSql = statements.migrationSql;
+  protected readonly title = 'the SQLite fence';
+  protected override readonly checking = 'the check of a token';
   readonly #session: FenceSession;
   readonly #guest = new Guest();
-  #closing: Promise<void> | undefined;
 
   constructor(source: string | URL | SqliteHandle, options: ResolvedOptions) {
+    super();
     const isPlace = typeof source === 'string' || source instanceof URL;
     this.#session = new FenceSession(
       isPlace
@@ -105,58 +89,52 @@ class FenceInSqlite implements SqliteFence {
     );
   }
 
-  async claim(token: FencingToken): Promise<void> {
-    const candidate = this.#accept(token);
-    const what = `the claim of "${candidate.name}"`;
-    await this.#session.transact(what, ({ connection }) => admit(connection, candidate, what));
+  protected async install(candidate: Candidate, what: string): Promise<void> {
+    await this.#session.transact(what, ({ connection }) => this.admit(connection, candidate, what));
   }
 
-  async check(transaction: SqliteGuarded, token: FencingToken): Promise<void> {
-    this.#guest.run(transaction, 'the check of a token', (connection) => {
-      const candidate = this.#accept(token);
-      admit(connection, candidate, `the check of "${candidate.name}"`);
-    });
-  }
-
-  async transaction<Result>(
-    token: FencingToken,
-    work: (transaction: SqliteFenceTransaction) => Promise<Result> | Result,
+  protected async runUnder<Result>(
+    candidate: Candidate,
+    what: string,
+    work: (transaction: SqliteFenceTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const candidate = this.#accept(token);
-    validateWork(work);
-    const what = `the transaction under "${candidate.name}"`;
     return await this.#session.transact(what, (transaction) => {
-      admit(transaction.connection, candidate, what);
+      this.admit(transaction.connection, candidate, what);
       return work(transaction);
     });
   }
 
-  async recordOnce(
+  protected inside<Result>(
     transaction: SqliteGuarded,
-    ...effect: [scope: string, key: string, seq: number, id: string]
-  ): Promise<boolean> {
-    const what = 'the record of an effect';
-    return this.#guest.run(transaction, what, (connection) => {
-      this.#assertOpen();
-      validateEffect(...effect);
-      const [scope, key, seq, id] = effect;
-      const row = connection.get(what, statements.recorded, scope, key, String(seq));
-      if (row !== undefined)
-        return judgeRepetition('sqlite', { scope, key, seq, id }, String(row.id));
-      connection.run(what, statements.record, scope, key, String(seq), id);
-      return true;
-    });
+    what: string,
+    step: (connection: FenceConnection) => Result,
+  ): Result {
+    return this.#guest.run(transaction, what, step);
   }
 
-  async installedTerm(name: string): Promise<number | undefined> {
-    this.#assertOpen();
-    validateName(name);
-    const what = `reading the term of "${name}"`;
-    return await this.#session.ask(what, (connection) => installed(connection, name, what)?.term);
+  /** The transaction has the write lock, so nobody else can install anything until it ends. */
+  protected admit(connection: FenceConnection, candidate: Candidate, what: string): void {
+    const { name, term, holderDigest } = candidate;
+    const before = installed(connection, name, what);
+    const verdict = judge(before, candidate);
+    if (verdict === 'refuse') throw refusalOf(candidate, before);
+    if (verdict === 'install')
+      connection.run(what, statements.install, name, String(term), holderDigest);
   }
 
-  async migrate(): Promise<void> {
-    this.#assertOpen();
+  protected record(connection: FenceConnection, effect: Effect, what: string): boolean {
+    const { scope, key, seq, id } = effect;
+    const row = connection.get(what, statements.recorded, scope, key, String(seq));
+    if (row !== undefined) return judgeRepetition('sqlite', effect, String(row.id));
+    connection.run(what, statements.record, scope, key, String(seq), id);
+    return true;
+  }
+
+  protected async read(name: string, what: string): Promise<InstalledTerm | undefined> {
+    return await this.#session.ask(what, (connection) => installed(connection, name, what));
+  }
+
+  protected async createTables(): Promise<void> {
     const what = 'the migration of the fence';
     await this.#session.transact(what, ({ connection }) => {
       const isThere = Number(connection.get(what, statements.isMigrated)?.migrated) === 1;
@@ -164,39 +142,16 @@ class FenceInSqlite implements SqliteFence {
     });
   }
 
-  async forgetEffects(olderThanMs: number): Promise<number> {
-    this.#assertOpen();
-    validateAge(olderThanMs);
-    const what = 'forgetting old effects';
+  protected async deleteEffects(olderThanMs: number, what: string): Promise<number> {
     const values = [String(olderThanMs), String(forgottenAtOnce)];
     return await this.#session.transact(what, ({ connection }) =>
       connection.run(what, statements.forget, ...values),
     );
   }
 
-  async close(): Promise<void> {
-    this.#closing ??= this.#session.close();
-    await this.#closing;
+  protected async end(): Promise<void> {
+    await this.#session.close();
   }
-
-  #accept(token: FencingToken): Candidate {
-    this.#assertOpen();
-    return validateToken('sqlite', token);
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw closedFence();
-  }
-}
-
-/** Lets the candidate pass, or installs it. The transaction has the write lock, so nobody else can until it ends. */
-function admit(connection: FenceConnection, candidate: Candidate, what: string): void {
-  const { name, term, holderDigest } = candidate;
-  const before = installed(connection, name, what);
-  const verdict = judge(before, candidate);
-  if (verdict === 'refuse') throw refusalOf(candidate, before);
-  if (verdict === 'install')
-    connection.run(what, statements.install, name, String(term), holderDigest);
 }
 
 function installed(
@@ -206,7 +161,6 @@ function installed(
 ): InstalledTerm | undefined {
   const row = connection.get(what, statements.read, name);
   if (row === undefined) return undefined;
-  const term = termIn(row.term);
-  if (term !== undefined) return { term, holderDigest: String(row.holderDigest) };
-  throw corruptTerm(`the row of "${name}" in tenure_fences`);
+  const { term, holderDigest } = row;
+  return installedIn({ term, holderDigest }, name, 'tenure_fences');
 }

@@ -1,4 +1,5 @@
-import { OptionError, SequenceReusedError, StoreMisconfiguredError } from '../../errors/index.js';
+import { SequenceReusedError, StoreMisconfiguredError } from '../../errors/index.js';
+import { outsideTransaction } from '../rule.js';
 import { FenceConnection } from './connection.js';
 import { requireHandle, type SqliteHandle } from './handle.js';
 import { requireDurable } from './source.js';
@@ -46,12 +47,7 @@ export class Guest {
       this.#connections.set(handle, connection);
     }
     if (connection.isInTransaction) return connection;
-    throw new OptionError(
-      'transaction',
-      'a database',
-      'is not inside a transaction, so that nothing would be guarded',
-      'run BEGIN IMMEDIATE on it first, or use fence.transaction',
-    );
+    throw outsideTransaction('a database', 'run BEGIN IMMEDIATE on it first');
   }
 }
 

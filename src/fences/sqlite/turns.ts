@@ -1,4 +1,4 @@
-import { ClosedError, UnreachableError } from '../../errors/index.js';
+import { UnreachableError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
 
 /** One connection has one transaction at a time: those of a fence take turns, in the order in which they came. */
@@ -51,8 +51,4 @@ export class Turns {
       });
     });
   }
-}
-
-export function closedFence(): ClosedError {
-  return new ClosedError('the SQLite fence');
 }
