@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SequenceReusedError } from '../../errors/index.js';
+import { ClosedError, OptionError, SequenceReusedError } from '../../errors/index.js';
 import { assertStale, freshName, outcomeOf, succeeded, tokenOf } from './scenario.js';
 import type { BatchFenceCase, FenceCase } from './subject.js';
 
@@ -55,20 +55,27 @@ export const checkedEffectCases: readonly FenceCase[] = [
     async run({ fence, transaction, write, read }) {
       const name = freshName('unchecked');
       const token = tokenOf(name, 5);
-      const after = async (step: (open: Parameters<typeof write>[0]) => Promise<unknown>) => {
+      const after = async (
+        failure: typeof OptionError | typeof ClosedError,
+        step: (open: Parameters<typeof write>[0]) => Promise<unknown>,
+      ) => {
         const attempt = transaction(async (open) => {
           await write(open, name, 'unguarded');
           const outcome = await outcomeOf(step(open));
           assert.ok('error' in outcome, 'bad input was accepted');
+          assert.ok(outcome.error instanceof failure, `${outcome.error}`);
+          // Resources differ in whether they take this.
+          await outcomeOf(write(open, `${name}/after`, 'unguarded'));
         });
         await outcomeOf(attempt);
-        assert.equal(await read(name), undefined, 'what was not guarded was committed');
+        const seen = [await read(name), await read(`${name}/after`)];
+        assert.deepEqual(seen, [undefined, undefined], 'what was not guarded was committed');
       };
-      await after((open) => fence.check(open, { ...token, term: 0 }));
-      await after((open) => fence.recordOnce(open, name, 'key', -1, 'm1'));
+      await after(OptionError, (open) => fence.check(open, { ...token, term: 0 }));
+      await after(OptionError, (open) => fence.recordOnce(open, name, 'key', -1, 'm1'));
       await fence.close();
-      await after((open) => fence.check(open, token));
-      await after((open) => fence.recordOnce(open, name, 'key', 1, 'm1'));
+      await after(ClosedError, (open) => fence.check(open, token));
+      await after(ClosedError, (open) => fence.recordOnce(open, name, 'key', 1, 'm1'));
     },
   },
 ];
@@ -157,6 +164,21 @@ export const effectCases: readonly BatchFenceCase[] = [
         }),
       );
       assert.ok('error' in within && within.error instanceof SequenceReusedError);
+    },
+  },
+  {
+    id: 'reused-number-may-be-caught',
+    title: 'commits what else was written by work that catches the refusal of a number',
+    async run({ fence, write, read }) {
+      const scope = freshName('caught');
+      const token = tokenOf(scope, 5);
+      await fence.transaction(token, (open) => fence.recordOnce(open, scope, 'key', 1, 'first'));
+      await fence.transaction(token, async (open) => {
+        const outcome = await outcomeOf(fence.recordOnce(open, scope, 'key', 1, 'second'));
+        assert.ok('error' in outcome && outcome.error instanceof SequenceReusedError);
+        await write(open, scope, 'put aside');
+      });
+      assert.equal(await read(scope), 'put aside');
     },
   },
   {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { StaleTermError } from '../../errors/index.js';
+import { realRuntime, sleep } from '../../time/index.js';
 import { VirtualRuntime } from '../../time/virtual.js';
 import type { FencingToken } from '../contract.js';
 import {
+  assertStale,
+  checked,
   freshName,
   Gate,
   outcomeOf,
@@ -14,6 +17,9 @@ import {
 import type { BatchFenceCase, BatchFenceSubject, FenceCase, FenceSubject } from './subject.js';
 
 type OpenWrite<Subject> = (subject: Subject, token: FencingToken, gate: Gate) => Promise<void>;
+
+/** Half of the time that a writer in a stream is at work. */
+const halfWorkMs = 25;
 
 /** For what must not wait at all, on the slowest machine. */
 const patienceMs = 5000;
@@ -126,6 +132,36 @@ export const raceCases: readonly BatchFenceCase[] = [
     },
   },
   {
+    id: 'stale-refused-at-once',
+    title:
+      'refuses an old owner while the newest one is at work, if the resource lets them in side by side',
+    async run(subject) {
+      const { fence, other } = subject;
+      const isSerial = fence.promises.writersOfOneTerm === 'serial';
+      const name = freshName('at-once');
+      const owner = tokenOf(name, 6);
+      const stale = tokenOf(name, 5);
+      await fence.claim(owner);
+      const gate = new Gate();
+      const open = fence.transaction(owner, () => gate.pass());
+      await Promise.race([gate.reached, open]);
+      const attempts = [other.claim(stale), other.transaction(stale, async () => {})];
+      if (!isSerial) attempts.push(checked(subject, other, stale, async () => {}));
+      const refusals = Promise.all(attempts.map((attempt) => assertStale(attempt, 5, 6)));
+      // That of a serial one may have to wait for its turn.
+      const isQuick = isSerial || (await settlesWithin(refusals, patienceMs));
+      gate.open();
+      await open;
+      await refusals;
+      assert.ok(isQuick, 'an old owner waited for the newest one, only to be refused');
+    },
+  },
+  {
+    id: 'claim-through-a-stream-of-writers',
+    title: 'lets a claim through writers of the old term, of whom there is always one at work',
+    run: (subject) => claimThroughStream(subject),
+  },
+  {
     id: 'concurrent-first-writes',
     title: 'lets several writers of a term that is new to the fence install it together',
     async run({ fence, other, write, read }) {
@@ -182,6 +218,40 @@ export const checkedRaceCases: readonly FenceCase[] = [
     run: (subject) => raceTakeover(subject, throughCheck, (token) => subject.other.claim(token)),
   },
 ];
+
+async function claimThroughStream({ fence, other }: BatchFenceSubject<unknown>): Promise<void> {
+  const name = freshName('stream');
+  const old = tokenOf(name, 5);
+  await fence.claim(old);
+  const gate = new Gate();
+  // Nobody is stopped there: it tells that somebody has come.
+  gate.open();
+  const writers: Promise<unknown>[] = [];
+  const refused: unknown[] = [];
+  let isOver = false;
+  const write = async (): Promise<void> => {
+    const work = async () => {
+      await sleep(realRuntime, halfWorkMs);
+      if (!isOver) writers.push(write());
+      await gate.pass();
+      await sleep(realRuntime, halfWorkMs);
+    };
+    const outcome = await outcomeOf(fence.transaction(old, work));
+    if ('error' in outcome) refused.push(outcome.error);
+  };
+  writers.push(write());
+  await gate.reached;
+  // Serial writers stand in one queue with those of their own fence alone.
+  const successor = fence.promises.writersOfOneTerm === 'serial' ? fence : other;
+  const claim = successor.claim(tokenOf(name, 6));
+  const isThrough = await settlesWithin(claim, patienceMs);
+  isOver = true;
+  for (const writer of writers) await writer;
+  await claim;
+  assert.ok(isThrough, 'writers of the old term kept a claim from being made');
+  assert.ok(refused.length > 0, 'all writers of the old term committed');
+  for (const error of refused) assert.ok(error instanceof StaleTermError, `${error}`);
+}
 
 /** A few attempts at once, with terms around the installed one. Returns the term installed afterwards. */
 async function randomRound<Transaction>(

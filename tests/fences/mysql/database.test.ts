@@ -12,6 +12,7 @@ import {
   mysqlFence,
 } from '../../../src/fences/mysql/index.js';
 import { type MariaDbServer, startMariaDb } from '../../support/servers/index.js';
+import { createsItsPlace, withFence } from '../stored-fences.js';
 import { createAccount, openPool, runSql } from './subject.js';
 
 let server: MariaDbServer;
@@ -22,20 +23,13 @@ beforeAll(async () => {
 
 afterAll(async () => await server.stop());
 
-async function withFence<Result>(
+const using = <Result>(
   options: MysqlFenceOptions,
   use: (fence: MysqlFence) => Promise<Result>,
   url = server.url,
-): Promise<Result> {
-  const fence = mysqlFence(url, options);
-  try {
-    return await use(fence);
-  } finally {
-    await fence.close();
-  }
-}
+) => withFence(mysqlFence(url, options), use);
 
-const hostile = [
+const wrong = [
   '',
   'a`b',
   'x`; DROP DATABASE app; --',
@@ -51,39 +45,22 @@ const hostile = [
   'sys',
   'schéma',
   's'.repeat(65),
-  7 as never,
+  7,
 ];
 
 describe('the database of the MySQL fence', { timeout: 20_000 }, () => {
-  it.each(hostile)('refuses the name %j', (database) => {
-    expect(() => mysqlFence(server.url, { database })).toThrow(OptionError);
-    expect(() => migrationSql(database)).toThrow(OptionError);
-  });
-
-  it.each(['select', 'Mixed_Case', '_', 's'.repeat(64)])(
-    'takes the name %j as it is',
-    async (database) => {
-      await withFence({ database }, async (fence) => {
-        await fence.migrate();
-        await fence.claim(tokenOf('ledger', 5));
-      });
-      expect(await runSql(server.url, `SELECT term FROM \`${database}\`.fences`)).toEqual([
-        { term: 5 },
-      ]);
+  createsItsPlace(
+    {
+      fence: (database) => mysqlFence(server.url, { database }),
+      migrationSql,
+      async run(sql) {
+        for (const text of sql.split(';\n')) if (text.trim() !== '') await runSql(server.url, text);
+      },
+      rows: (database) => runSql(server.url, `SELECT * FROM \`${database}\`.fences`),
     },
+    { odd: ['select', 'Mixed_Case', '_', 's'.repeat(64)], wrong },
+    'call migrate() of what was asked, such as fence.migrate()',
   );
-
-  it('is created once by many that migrate at the same moment, and again without change', async () => {
-    const options = { database: 'crowded' };
-    await Promise.all(
-      Array.from({ length: 8 }, () => withFence(options, (fence) => fence.migrate())),
-    );
-    await withFence(options, async (fence) => {
-      await fence.claim(tokenOf('ledger', 5));
-      await fence.migrate();
-      expect(await fence.installedTerm('ledger')).toBe(5);
-    });
-  });
 
   it('is not created while somebody else is at it for too long', async () => {
     const pool = openPool(server.url);
@@ -95,51 +72,23 @@ describe('the database of the MySQL fence', { timeout: 20_000 }, () => {
       waitTimeoutMs: 2000,
       timeoutMs: 1000,
     };
-    const attempt = withFence(options, (fence) => fence.migrate());
+    const attempt = using(options, (fence) => fence.migrate());
     await expect(attempt).rejects.toBeInstanceOf(StoreRefusedError);
     holder.destroy();
     await pool.end();
   });
 
-  it('can be created by the printed SQL, twice', async () => {
-    const sql = migrationSql('printed');
-    for (const text of [...sql.split(';\n'), ...sql.split(';\n')])
-      if (text.trim() !== '') await runSql(server.url, text);
-    await withFence({ database: 'printed' }, async (fence) => {
-      expect(fence.migrationSql).toBe(sql);
-      await fence.claim(tokenOf('ledger', 5));
-    });
-  });
-
-  it('is asked for by name when it is missing', async () => {
-    await withFence({ database: 'absent' }, async (fence) => {
-      const attempts = [
-        () => fence.claim(tokenOf('ledger', 1)),
-        () => fence.transaction(tokenOf('ledger', 1), async () => {}),
-        () => fence.installedTerm('ledger'),
-        () => fence.forgetEffects(0),
-      ];
-      for (const attempt of attempts) {
-        const error = await attempt().catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(StoreMisconfiguredError);
-        expect(String(error)).toContain(
-          'call migrate() of what was asked, such as fence.migrate()',
-        );
-      }
-    });
-  });
-
   it('needs no privilege to be found complete, and names the lack of one to be created or written', async () => {
-    await withFence({ database: 'shared' }, (fence) => fence.migrate());
+    await using({ database: 'shared' }, (fence) => fence.migrate());
     const url = await createAccount(server.url, [
       'SELECT ON app.*',
       'SELECT ON shared.fences',
       'SELECT ON shared.effects',
     ]);
-    await withFence({ database: 'shared' }, (fence) => fence.migrate(), url);
+    await using({ database: 'shared' }, (fence) => fence.migrate(), url);
     const attempts = [
-      () => withFence({ database: 'denied' }, (fence) => fence.migrate(), url),
-      () => withFence({ database: 'shared' }, (fence) => fence.claim(tokenOf('a', 1)), url),
+      () => using({ database: 'denied' }, (fence) => fence.migrate(), url),
+      () => using({ database: 'shared' }, (fence) => fence.claim(tokenOf('a', 1)), url),
     ];
     for (const begin of attempts) {
       const attempt = begin();
@@ -156,26 +105,14 @@ describe('the database of the MySQL fence', { timeout: 20_000 }, () => {
     'is refused if its table %s has the engine %s, without transactions',
     async (table, engine) => {
       const database = `without_${table}`;
-      await withFence({ database }, (fence) => fence.migrate());
+      await using({ database }, (fence) => fence.migrate());
       const change = `ROW_FORMAT = DEFAULT, ENGINE = ${engine}`;
       await runSql(server.url, `ALTER TABLE ${database}.${table} ${change}`);
-      const claim = withFence({ database }, (fence) => fence.claim(tokenOf('a', 1)));
+      const claim = using({ database }, (fence) => fence.claim(tokenOf('a', 1)));
       await expect(claim).rejects.toBeInstanceOf(StoreMisconfiguredError);
       await expect(claim).rejects.toThrow(`engine ${engine}`);
     },
   );
-
-  it('holds only the digest of a holder, never its nonce', async () => {
-    const token = tokenOf('secret', 5);
-    await withFence({}, async (fence) => {
-      await fence.migrate();
-      await fence.claim(token);
-    });
-    const rows = await runSql(server.url, "SELECT * FROM tenure.fences WHERE name = 'secret'");
-    expect(rows[0]?.holder_digest).toBe(token.holder.digest);
-    const [, nonce = ''] = token.holder.wire.split(':');
-    expect(JSON.stringify(rows)).not.toContain(nonce);
-  });
 });
 
 describe('the options of the MySQL fence', () => {

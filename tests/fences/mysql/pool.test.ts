@@ -1,8 +1,9 @@
 import type { PoolConnection } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
-import { OptionError, SequenceReusedError, StaleTermError } from '../../../src/errors/index.js';
-import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
+import { SequenceReusedError, StaleTermError } from '../../../src/errors/index.js';
+import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type MysqlFenceOptions, mysqlFence } from '../../../src/fences/mysql/index.js';
+import { limitsItsPool } from '../stored-fences.js';
 import { failureOf, fence, pool, server, useMariaDb, withConnection } from './stage.js';
 import { openPool } from './subject.js';
 
@@ -57,22 +58,11 @@ describe("the user's pool", () => {
     expect(() => mysqlFence(Object(pool).pool)).toThrow(/pool\.promise\(\)/);
   });
 
-  it('is not confused with one that the fence opens', async () => {
+  it('is not confused with one that the fence opens', () => {
     expect(() => mysqlFence(pool, { maxConnections: 5 })).toThrow(/set `connectionLimit`/);
-    for (const maxConnections of [0, 1.5, 1001, '5', Number.NaN]) {
-      const options = { maxConnections } as MysqlFenceOptions;
-      expect(() => mysqlFence(server.url, options)).toThrow(OptionError);
-    }
-    const name = freshName('pool');
-    const token = tokenOf(name, 5);
-    const small = mysqlFence(server.url, { maxConnections: 2, timeoutMs: 1000 });
-    await small.claim(token);
-    const gates = [new Gate(), new Gate()];
-    const open = gates.map((gate) => small.transaction(token, () => gate.pass()));
-    await Promise.all(gates.map(({ reached }) => reached));
-    await expect(small.claim(token)).rejects.toThrow(/every connection of the pool is in use/);
-    for (const gate of gates) gate.open();
-    await Promise.all(open);
-    await small.close();
   });
+});
+
+describe('a pool that the MySQL fence opens', () => {
+  limitsItsPool((options: MysqlFenceOptions) => mysqlFence(server.url, options));
 });

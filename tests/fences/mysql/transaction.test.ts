@@ -2,7 +2,6 @@ import type { PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import {
   ClosedError,
-  OptionError,
   OutcomeUnknownError,
   StaleTermError,
   StoreRefusedError,
@@ -10,6 +9,7 @@ import {
 } from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type MysqlFence, mysqlFence } from '../../../src/fences/mysql/index.js';
+import { forgetsOldEffects } from '../stored-fences.js';
 import {
   failureOf,
   fence,
@@ -325,60 +325,6 @@ describe('a transaction under the MySQL fence', () => {
     expect(await readData(server.url, name)).toBeUndefined();
   });
 
-  it('lets a claim through a steady stream of overlapping writers', {
-    timeout: 20_000,
-  }, async () => {
-    const name = freshName('stream');
-    const old = tokenOf(name, 5);
-    await fence.claim(old);
-    let isOver = false;
-    const refused: unknown[] = [];
-    const writer = async () => {
-      while (!isOver) {
-        const write = fence.transaction(old, async (connection) => {
-          await connection.query('SELECT SLEEP(0.1)');
-        });
-        await write.catch((error: unknown) => {
-          refused.push(error);
-          isOver = true;
-        });
-      }
-    };
-    const writers = Array.from({ length: 7 }, async (_, index) => {
-      await new Promise((resolve) => setTimeout(resolve, index * 10));
-      await writer();
-    });
-    const startedAtMs = performance.now();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await fence.claim(tokenOf(name, 6));
-    expect(performance.now() - startedAtMs).toBeLessThan(3000);
-    await Promise.all(writers);
-    expect(refused[0]).toBeInstanceOf(StaleTermError);
-  });
-
-  it('refuses an old owner at once, however long the newest one is at work', async () => {
-    const name = freshName('at-once');
-    const owner = tokenOf(name, 5);
-    await fence.claim(owner);
-    const gate = new Gate();
-    const open = withConnection(async (connection) => {
-      await connection.query('START TRANSACTION');
-      await fence.check(connection, owner);
-      await gate.pass();
-    });
-    await gate.reached;
-    const refusals = [
-      await failureOf(fence.claim(tokenOf(name, 4))),
-      await withConnection(async (connection) => {
-        await connection.query('START TRANSACTION');
-        return await failureOf(fence.check(connection, tokenOf(name, 4)));
-      }),
-    ];
-    gate.open();
-    await open;
-    for (const refusal of refusals) expect(refusal).toBeInstanceOf(StaleTermError);
-  });
-
   it('gives up a claim after its wait, and leaves everything as it was', async () => {
     const name = freshName('wait');
     const old = tokenOf(name, 5);
@@ -396,20 +342,7 @@ describe('a transaction under the MySQL fence', () => {
   });
 
   it('forgets old effects, and only those', async () => {
-    const scope = freshName('forget');
-    const token = tokenOf(scope, 5);
-    const record = (seq: number) =>
-      fence.transaction(token, (open) => fence.recordOnce(open, scope, 'key', seq, `m${seq}`));
-    while ((await fence.forgetEffects(0)) > 0);
-    await record(1);
-    await runSql(
-      server.url,
-      'UPDATE tenure.effects SET recorded_at = recorded_at - INTERVAL 2 HOUR',
-    );
-    await record(2);
-    expect(await fence.forgetEffects(3_600_000)).toBe(1);
-    expect(await fence.forgetEffects(3_600_000)).toBe(0);
-    expect([await record(1), await record(2)]).toEqual([true, false]);
-    await expect(fence.forgetEffects(-1)).rejects.toBeInstanceOf(OptionError);
+    const text = 'UPDATE tenure.effects SET recorded_at = recorded_at - INTERVAL 2 HOUR';
+    await forgetsOldEffects(fence, () => runSql(server.url, text));
   });
 });

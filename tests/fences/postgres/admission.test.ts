@@ -1,35 +1,13 @@
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { OptionError, StaleTermError } from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
-import {
-  migrationSql,
-  type PostgresFence,
-  postgresFence,
-} from '../../../src/fences/postgres/index.js';
-import type { FreshDatabase } from '../../support/servers/index.js';
-import { openPool, preparedDatabase, put, readData, wrapped } from './subject.js';
+import { migrationSql, postgresFence } from '../../../src/fences/postgres/index.js';
+import { database, fence, pool, useDatabase } from './stage.js';
+import { openPool, put, readData, wrapped } from './subject.js';
 import { framesOf, kindsOf, onlyStream } from './wire.js';
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-let fence: PostgresFence<pg.PoolClient>;
-
-beforeAll(async () => {
-  database = await preparedDatabase(inject('postgresUrl'));
-});
-
-afterAll(async () => await database.drop());
-
-beforeEach(() => {
-  pool = openPool(database.url);
-  fence = postgresFence(pool);
-});
-
-afterEach(async () => {
-  await fence.close();
-  await pool.end();
-});
+useDatabase({});
 
 /** What sessions of this database wait for a lock with. */
 async function waitingQueries(): Promise<readonly string[]> {

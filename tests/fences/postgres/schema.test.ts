@@ -15,6 +15,7 @@ import {
   postgresFence,
 } from '../../../src/fences/postgres/index.js';
 import { type FreshDatabase, freshPostgresDatabase } from '../../support/servers/index.js';
+import { createsItsPlace, withFence } from '../stored-fences.js';
 import { openPool, runSql, wrapped } from './subject.js';
 
 let database: FreshDatabase;
@@ -25,20 +26,13 @@ beforeAll(async () => {
 
 afterAll(async () => await database.drop());
 
-async function withFence<Result>(
+const using = <Result>(
   options: PostgresFenceOptions,
   use: (fence: PostgresFence) => Promise<Result>,
   url = database.url,
-): Promise<Result> {
-  const fence = postgresFence(url, options);
-  try {
-    return await use(fence);
-  } finally {
-    await fence.close();
-  }
-}
+) => withFence(postgresFence(url, options), use);
 
-const hostileSchemas = [
+const wrong = [
   '',
   'a"b',
   'x"; DROP SCHEMA public CASCADE; --',
@@ -52,79 +46,24 @@ const hostileSchemas = [
   'information_schema',
   'schéma',
   's'.repeat(64),
-  undefined as never,
-  7 as never,
+  7,
 ];
 
 describe('the schema of the PostgreSQL fence', () => {
-  it.each(hostileSchemas.filter((name) => name !== undefined))('refuses the name %j', (schema) => {
-    expect(() => postgresFence(database.url, { schema })).toThrow(OptionError);
-    expect(() => migrationSql(schema)).toThrow(OptionError);
-  });
-
-  it.each(['select', 'Mixed_Case', '_', 's'.repeat(63)])(
-    'takes the name %j as it is',
-    async (schema) => {
-      await withFence({ schema }, async (fence) => {
-        await fence.migrate();
-        await fence.claim(tokenOf('ledger', 5));
-      });
-      const { rows } = await runSql(database.url, `SELECT term FROM "${schema}".fences`);
-      expect(rows).toEqual([{ term: '5' }]);
+  createsItsPlace(
+    {
+      fence: (schema) => postgresFence(database.url, { schema }),
+      migrationSql,
+      run: (sql) => runSql(database.url, sql),
+      rows: async (schema) => (await runSql(database.url, `SELECT * FROM "${schema}".fences`)).rows,
     },
+    { odd: ['select', 'Mixed_Case', '_', 's'.repeat(63)], wrong },
+    'such as fence.migrate(), or run "tenure migrate --url',
   );
-
-  it('keeps the terms of two schemas apart', async () => {
-    await withFence({ schema: 'one' }, (fence) =>
-      fence.migrate().then(() => fence.claim(tokenOf('x', 9))),
-    );
-    await withFence({ schema: 'two' }, async (fence) => {
-      await fence.migrate();
-      expect(await fence.installedTerm('x')).toBeUndefined();
-    });
-  });
-
-  it('is created once by many that migrate at the same moment, and again without change', async () => {
-    const options = { schema: 'crowded' };
-    await Promise.all(
-      Array.from({ length: 8 }, () => withFence(options, (fence) => fence.migrate())),
-    );
-    await withFence(options, async (fence) => {
-      await fence.claim(tokenOf('ledger', 5));
-      await fence.migrate();
-      expect(await fence.installedTerm('ledger')).toBe(5);
-    });
-  });
-
-  it('can be created by the printed SQL, twice', async () => {
-    const sql = migrationSql('printed');
-    await runSql(database.url, sql);
-    await runSql(database.url, sql);
-    await withFence({ schema: 'printed' }, async (fence) => {
-      expect(fence.migrationSql).toBe(sql);
-      await fence.claim(tokenOf('ledger', 5));
-    });
-  });
-
-  it('is asked for by name when it is missing', async () => {
-    await withFence({ schema: 'absent' }, async (fence) => {
-      const attempts = [
-        () => fence.claim(tokenOf('ledger', 1)),
-        () => fence.transaction(tokenOf('ledger', 1), async () => {}),
-        () => fence.installedTerm('ledger'),
-        () => fence.forgetEffects(0),
-      ];
-      for (const attempt of attempts) {
-        const error = await attempt().catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(StoreMisconfiguredError);
-        expect(String(error)).toContain('such as fence.migrate(), or run "tenure migrate --url');
-      }
-    });
-  });
 
   it('needs no privilege to be found complete, and names the lack of one to be created', async () => {
     const role = `fence_reader_${randomBytes(4).toString('hex')}`;
-    await withFence({ schema: 'shared' }, (fence) => fence.migrate());
+    await using({ schema: 'shared' }, (fence) => fence.migrate());
     await runSql(
       database.url,
       `CREATE ROLE ${role} LOGIN PASSWORD 'pw'; GRANT USAGE ON SCHEMA shared TO ${role}`,
@@ -133,14 +72,10 @@ describe('the schema of the PostgreSQL fence', () => {
     url.username = role;
     url.password = 'pw';
     try {
-      await withFence({ schema: 'shared' }, (fence) => fence.migrate(), url.href);
-      const denied = withFence({ schema: 'denied' }, (fence) => fence.migrate(), url.href);
+      await using({ schema: 'shared' }, (fence) => fence.migrate(), url.href);
+      const denied = using({ schema: 'denied' }, (fence) => fence.migrate(), url.href);
       await expect(denied).rejects.toBeInstanceOf(StoreMisconfiguredError);
-      const claim = withFence(
-        { schema: 'shared' },
-        (fence) => fence.claim(tokenOf('a', 1)),
-        url.href,
-      );
+      const claim = using({ schema: 'shared' }, (fence) => fence.claim(tokenOf('a', 1)), url.href);
       await expect(claim).rejects.toThrow(/privilege/);
     } finally {
       await runSql(database.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
@@ -156,7 +91,7 @@ describe('the schema of the PostgreSQL fence', () => {
     const token = tokenOf('aged', 5);
     const record = async (fence: PostgresFence, seq: number, id: string) =>
       await fence.transaction(token, (open) => fence.recordOnce(open, 'aged', 'key', seq, id));
-    await withFence({ schema: 'aged' }, async (fence) => {
+    await using({ schema: 'aged' }, async (fence) => {
       await expect(record(fence, 1, 'm1')).rejects.toThrow(/run migrate\(\)/);
       await runSql(
         database.url,
@@ -175,7 +110,7 @@ describe('the schema of the PostgreSQL fence', () => {
     const token = tokenOf('early', 5);
     const pool = openPool(database.url);
     const onWrapped = postgresFence(wrapped(pool), { schema: 'early' });
-    await withFence({ schema: 'early' }, async (fence) => {
+    await using({ schema: 'early' }, async (fence) => {
       await fence.claim(token);
       await fence.transaction(token, async () => {});
       const attempt = onWrapped.transaction(token, async () => {});
@@ -188,7 +123,7 @@ describe('the schema of the PostgreSQL fence', () => {
   });
 
   it('does not follow the search path, nor types that the program parses in its own way', async () => {
-    await withFence({}, (fence) => fence.migrate());
+    await using({}, (fence) => fence.migrate());
     await runSql(database.url, 'CREATE SCHEMA decoy; CREATE TABLE decoy.fences (name text)');
     const types = new pg.TypeOverrides();
     types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
@@ -200,20 +135,6 @@ describe('the schema of the PostgreSQL fence', () => {
     await fence.transaction(token, async () => {});
     expect(await fence.installedTerm('path')).toBe(5);
     await pool.end();
-  });
-
-  it('holds only the digest of a holder, never its nonce', async () => {
-    const token = tokenOf('secret', 5);
-    await withFence({}, async (fence) => {
-      await fence.migrate();
-      await fence.claim(token);
-    });
-    const { rows } = await runSql(
-      database.url,
-      "SELECT holder_digest FROM tenure.fences WHERE name = 'secret'",
-    );
-    expect(rows).toEqual([{ holder_digest: token.holder.digest }]);
-    expect(token.holder.wire).not.toContain(token.holder.digest);
   });
 });
 

@@ -9,12 +9,9 @@ import {
   UnreachableError,
 } from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
-import {
-  type SqliteFence,
-  type SqliteFenceTransaction,
-  sqliteFence,
-} from '../../../src/fences/sqlite/index.js';
+import { type SqliteFence, sqliteFence } from '../../../src/fences/sqlite/index.js';
 import type { TestDatabase } from '../../support/sqlite-database.js';
+import { forgetsOldEffects } from '../stored-fences.js';
 import { openDatabase, type PreparedFile, preparedFile, put, readData } from './subject.js';
 
 let file: PreparedFile;
@@ -189,16 +186,8 @@ describe('a transaction of the SQLite fence', () => {
   });
 
   it('forgets old effects, and only those', async () => {
-    const scope = freshName('forget');
-    const record = (seq: number) =>
-      fence.transaction(tokenOf(scope, 5 + seq), (open: SqliteFenceTransaction) =>
-        fence.recordOnce(open, scope, 'key', seq, `m${seq}`),
-      );
-    await record(1);
-    database.exec('UPDATE tenure_effects SET recorded_at_ms = recorded_at_ms - 7200000');
-    await record(2);
-    expect(await fence.forgetEffects(3_600_000)).toBe(1);
-    expect(await fence.forgetEffects(3_600_000)).toBe(0);
+    const text = 'UPDATE tenure_effects SET recorded_at_ms = recorded_at_ms - 7200000';
+    await forgetsOldEffects(fence, () => database.exec(text));
   });
 });
 
@@ -209,6 +198,18 @@ describe('a check of the SQLite fence in a transaction of the user', () => {
     for (const wrong of [database, {}, null, undefined, 'x'])
       await expect(fence.check(wrong as never, token)).rejects.toBeInstanceOf(OptionError);
     expect(await fence.installedTerm(token.name)).toBeUndefined();
+  });
+
+  it('is made within the call: what follows is guarded also where nobody awaits it', async () => {
+    const name = freshName('at-once');
+    await fence.claim(tokenOf(name, 6));
+    database.exec('BEGIN IMMEDIATE');
+    const refusal = expect(fence.check(database, tokenOf(name, 5))).rejects.toThrow(StaleTermError);
+    put(database, name, 'stale');
+    expect(() => database.exec('COMMIT')).toThrow(/FOREIGN KEY/);
+    database.exec('ROLLBACK');
+    await refusal;
+    expect(read(name)).toBeUndefined();
   });
 
   it('takes the write lock of a transaction that began without it', async () => {

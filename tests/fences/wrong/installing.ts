@@ -6,6 +6,7 @@ import {
   judge,
   type Verdict,
 } from '../../../src/fences/rule.js';
+import { realRuntime, sleep } from '../../../src/time/index.js';
 import { staleError, TemplateFence, type WrongFence, wrong } from './template.js';
 
 class NeverInstallsByWrite extends TemplateFence {
@@ -102,6 +103,28 @@ class ShowsTheNonce extends TemplateFence {
   }
 }
 
+/** A lock that writers share: whoever wants it alone has to find it free, which it never is. */
+class StarvesClaims extends TemplateFence {
+  static writerCount = 0;
+
+  override async transaction<Result>(
+    token: FencingToken,
+    work: (transaction: MemoryTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    StarvesClaims.writerCount += 1;
+    try {
+      return await super.transaction(token, work);
+    } finally {
+      StarvesClaims.writerCount -= 1;
+    }
+  }
+
+  override async claim(token: FencingToken): Promise<void> {
+    while (StarvesClaims.writerCount > 0) await sleep(realRuntime, 1);
+    await this.resource.transaction((own) => this.check(own, token));
+  }
+}
+
 /** Mistakes in how a term gets in. */
 export const installing: readonly WrongFence[] = [
   wrong('never installs by a write', NeverInstallsByWrite, 'higher-term-installs'),
@@ -115,6 +138,7 @@ export const installing: readonly WrongFence[] = [
   wrong('keeps claims to itself', ClaimsForItselfOnly, 'claim-installs'),
   wrong('claims in two steps', ClaimsInTwoSteps, 'concurrent-claims', 'terms-never-fall'),
   wrong('installs before the work', InstallsBeforeTheWork, 'failed-work-leaves-nothing'),
+  wrong('starves claims', StarvesClaims, 'claim-through-a-stream-of-writers'),
   wrong('collides with itself', CollidesWithItself, 'concurrent-first-writes'),
   wrong('shows the nonce', ShowsTheNonce, 'holder-nonce-not-shown'),
 ];

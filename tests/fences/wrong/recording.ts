@@ -43,6 +43,25 @@ class BelievesTheNumber extends TemplateFence {
   }
 }
 
+/** Takes the answer that a number was used twice for a failure. */
+class SpoilsByAnAnswer extends TemplateFence {
+  override async recordOnce(
+    transaction: MemoryTransaction,
+    scope: string,
+    key: string,
+    seq: number,
+    id: string,
+  ): Promise<boolean> {
+    try {
+      return await super.recordOnce(transaction, scope, key, seq, id);
+    } catch (error) {
+      return this.orSpoil(transaction, () => {
+        throw error;
+      });
+    }
+  }
+}
+
 /** Mistakes in recording effects. */
 export const recording: readonly WrongFence[] = [
   wrong('records on the side', RecordsOnTheSide, 'record-rolls-back'),
@@ -54,5 +73,6 @@ export const recording: readonly WrongFence[] = [
     'record-raced-by-another-message',
     'bad-effects-refused',
   ),
+  wrong('spoils by an answer', SpoilsByAnAnswer, 'reused-number-may-be-caught'),
   wrong('believes the number', BelievesTheNumber, 'record-of-another-message-refused'),
 ];

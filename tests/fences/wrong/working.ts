@@ -103,7 +103,12 @@ export const working: readonly WrongFence[] = [
   wrong('forgets its refusals', ForgetsItsRefusals, 'refusal-cannot-be-swallowed'),
   wrong('forgets its failures', ForgetsItsFailures, 'failure-cannot-be-swallowed'),
   wrong("wraps the work's error", WrapsTheWorksError, 'failed-work-leaves-nothing'),
-  wrong('makes writers of one term wait', SerialDespiteItsPromise, 'writers-of-one-term'),
+  wrong(
+    'makes writers of one term wait',
+    SerialDespiteItsPromise,
+    'writers-of-one-term',
+    'stale-refused-at-once',
+  ),
   wrong('checks once per transaction', ChecksOncePerTransaction, 'two-names-one-transaction'),
   wrong('drops the result', DropsTheResult, 'transaction-returns-the-result'),
   wrong('works after close', WorksAfterClose, 'close-is-final'),
