@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, platform, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../support/servers/postgres.js';
 import { type ChaosReport, runChaos } from './run.js';
@@ -20,6 +20,7 @@ interface Settings {
 }
 
 export async function main(settings: Settings): Promise<void> {
+  makeRoom(settings);
   const postgres = await startPostgres({ fsync: false });
   const left = [...settings.stores];
   const reports: ChaosReport[] = [];
@@ -58,6 +59,14 @@ export async function main(settings: Settings): Promise<void> {
     console.log(`${isGood(report) ? 'ok  ' : 'BAD '} ${headlineOf(report)}`);
   for (const failure of failures) console.log(`BAD  ${failure}`);
   process.exitCode = failures.length === 0 && reports.every(isGood) ? 0 : 1;
+}
+
+/** What cannot be written is known before an hour of faults, and not after it. */
+function makeRoom({ folder, report }: Settings): void {
+  mkdirSync(folder, { recursive: true });
+  if (report === undefined) return;
+  mkdirSync(dirname(report), { recursive: true });
+  writeFileSync(report, '', { flag: 'a' });
 }
 
 /** What a reader has to know of a report. */
