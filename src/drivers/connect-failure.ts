@@ -1,3 +1,6 @@
+import { kindTold } from '../errors/error-kind.js';
+import type { ErrorKind } from '../errors/kinds.js';
+
 /** What was to be spoken at an address, for the words of a failure. */
 export interface Spoken {
   /** `Redis`, `etcd`. */
@@ -29,7 +32,7 @@ const untrusted = /SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|^CERT_|UNKNOWN_CA/;
 const noTls = /EPROTO|wrong version number|WRONG_VERSION|packet length too long|ERR_SSL/i;
 const closed =
   /ECONNRESET|EPIPE|socket hang up|HPE_|(?:closed|terminated|disconnected)|unexpected(?:ly)?/i;
-const silent = /ETIMEDOUT|no (?:answer|session) within|timeout/i;
+const silent = /ETIMEDOUT|no answer within|timeout/i;
 const garbage =
   /RESP type|as reply type byte|Protocol error|none of ZooKeeper's|sent what is no|establishing an SSL connection/i;
 
@@ -57,6 +60,17 @@ export function connectFailure(why: unknown, spoken: Spoken): string {
   if (closed.test(`${code} ${words}`))
     return `the connection was closed before ${spoken.protocol} was spoken${code ? ` (${code})` : ''}${suspicion(spoken)}`;
   return `${words || 'no reason was given'}. Check that the server runs and the address is right`;
+}
+
+/** Of which kind it is that a connection could not be made, by what {@link connectFailure} goes by. */
+export function connectFailureKind(why: unknown): ErrorKind {
+  const told = kindTold(firstOf(why));
+  if (told !== undefined) return told;
+  const said = `${codeOf(why)} ${wordsOf(why)}`;
+  // Something else answers there.
+  if (noTls.test(said) || garbage.test(said)) return 'unreachable';
+  if (silent.test(said)) return 'timeout';
+  return closed.test(said) ? 'reset' : 'unreachable';
 }
 
 function silence(words: string): string {

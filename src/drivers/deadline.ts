@@ -1,3 +1,4 @@
+import { ofKind } from '../errors/kinds.js';
 import { type Runtime, within } from '../time/index.js';
 
 /** No answer came in time. What that means depends on what was asked: see the `errors.ts` of each driver. */
@@ -5,6 +6,7 @@ export class NoAnswerError extends Error {
   constructor(timeoutMs: number) {
     super(`no answer within ${Math.round(timeoutMs)} ms`);
     this.name = 'NoAnswerError';
+    ofKind('timeout', this);
   }
 }
 

@@ -2,35 +2,22 @@ import {
   OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
+  TenureError,
   tooLateCode,
   UnreachableError,
 } from './index.js';
-
-/**
- * How a request to the store failed, as far as it tells something of why.
- *
- * - `timeout`: no answer in time. `reset`: the connection broke. `refused`: nothing listens there. `unreachable`: no way
- *   there, or no such host.
- * - `loading`: the store is starting. `replica`: it is not, or not now, the one that decides; of several servers, that one is
- *   gone and others do not answer. `overloaded`: it has too much
- *   to do, or no room. `denied`: it does not let us. `other`: none of these.
- */
-export const errorKinds = [
-  'timeout',
-  'reset',
-  'refused',
-  'unreachable',
-  'loading',
-  'replica',
-  'overloaded',
-  'denied',
-  'other',
-] as const;
-export type ErrorKind = (typeof errorKinds)[number];
+import { carriedKind, type ErrorKind } from './kinds.js';
 
 /** Words of servers: Redis's error codes, PostgreSQL's SQLSTATE, the codes of our drivers. */
 const storeCodes: Readonly<Record<string, ErrorKind>> = {
   [tooLateCode]: 'timeout',
+  NOT_REPLICATED: 'timeout',
+  ASK: 'timeout',
+  '25P03': 'timeout',
+  '25P04': 'timeout',
+  '55P03': 'timeout',
+  '57014': 'timeout',
+  ER_LOCK_WAIT_TIMEOUT: 'timeout',
   LOADING: 'loading',
   '57P03': 'loading',
   READONLY: 'replica',
@@ -50,57 +37,60 @@ const storeCodes: Readonly<Record<string, ErrorKind>> = {
   '57P02': 'reset',
 };
 
-/** By the words of an error or of its cause, in this order. */
-const words: readonly (readonly [ErrorKind, RegExp])[] = [
+/** By the words of Node, of client libraries and of servers, in this order; what says most of a store comes first. */
+const foreignWords: readonly (readonly [ErrorKind, RegExp])[] = [
   ['loading', /LOADING|57P03|starting up/],
-  [
-    'replica',
-    /READONLY|MASTERDOWN|CLUSTERDOWN|no (?:other )?master|no leader|leader changed|25006/i,
-  ],
-  ['refused', /ECONNREFUSED|nothing listens/],
+  ['replica', /READONLY|MASTERDOWN|CLUSTERDOWN|no leader|leader changed|25006/i],
+  ['refused', /ECONNREFUSED/],
   ['unreachable', /ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EACCES|EADDRNOTAVAIL/],
   [
     'reset',
     /ECONNRESET|EPIPE|socket hang up|connection (?:was |is )?(?:closed|lost|broke|ended)|terminated/i,
   ],
-  ['timeout', /ETIMEDOUT|within \d+ m?s\b|in time\b|time-?out|timed out|no answer/i],
+  ['timeout', /ETIMEDOUT|time-?out|timed out/i],
 ];
 
-/** In the words of our drivers: a server that was one before, or was asked for one that it is not. */
-const noPrimary = /is a replica|is a standby|read-only for us|read_only is on/;
-
 export function errorKindOf(error: unknown): ErrorKind {
-  if (error instanceof StoreMisconfiguredError)
-    return noPrimary.test(error.message) ? 'replica' : 'denied';
-  if (error instanceof StoreRefusedError) {
-    return storeCodes[error.storeCode] ?? kindByWords(error.message) ?? 'other';
-  }
-  const texts: string[] = [];
-  for (let one = error, depth = 0; one instanceof Error && depth < 4; one = one.cause, depth++) {
-    const code = 'code' in one && typeof one.code === 'string' ? one.code : '';
-    texts.push(`${code} ${one.message}`);
-  }
-  // What lies deepest is what happened; what was said of it above may be a guess.
-  for (const text of texts.reverse()) {
-    const kind = kindOfSeveral(text) ?? kindByWords(text);
-    if (kind !== undefined) return kind;
-  }
+  const told = kindTold(error);
+  if (told !== undefined) return told;
+  if (error instanceof StoreMisconfiguredError) return 'denied';
   if (error instanceof UnreachableError) return 'unreachable';
   return error instanceof OutcomeUnknownError ? 'timeout' : 'other';
 }
 
-function kindByWords(text: string): ErrorKind | undefined {
-  return words.find(([, pattern]) => pattern.test(text))?.[0];
+/**
+ * What an error, or what caused it, tells of its kind; `undefined` if that is no more than its class does. Of an error of
+ * ours that is what it carries, or its code; its message is for people, and can hold names of theirs.
+ */
+export function kindTold(error: unknown, depth = 0): ErrorKind | undefined {
+  if (!(error instanceof Error) || depth > 3) return undefined;
+  const carried = carriedKind(error);
+  if (carried !== undefined) return carried;
+  if (error instanceof StoreMisconfiguredError) return undefined;
+  if (error instanceof StoreRefusedError) return kindOfCode(error.storeCode);
+  // What lies deepest is what happened; what was said of it above may be a guess.
+  const deeper = kindTold(error.cause, depth + 1);
+  if (deeper !== undefined || error instanceof TenureError) return deeper;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return kindByWords(`${code} ${error.message}`);
 }
 
-/** Where each server says for itself, parted by semicolons: those that are left have nobody who decides, now that one is gone. */
-function kindOfSeveral(text: string): ErrorKind | undefined {
-  const kinds = new Map<string, ErrorKind | undefined>();
-  for (const part of text.split('; ')) {
-    const [address] = /[\w.\-\]]+:\d{1,5}\b/.exec(part) ?? [];
-    if (address !== undefined) kinds.set(address, kindByWords(part));
-  }
-  const found = new Set(kinds.values());
-  const isSilent = found.has('timeout') || found.has('reset');
-  return found.has('refused') && isSilent ? 'replica' : undefined;
+/** The kind of a refusal with this `storeCode`. */
+export function kindOfCode(storeCode: string): ErrorKind | undefined {
+  return Object.hasOwn(storeCodes, storeCode) ? storeCodes[storeCode] : undefined;
+}
+
+function kindByWords(text: string): ErrorKind | undefined {
+  return foreignWords.find(([, pattern]) => pattern.test(text))?.[0];
+}
+
+/** The one of several kinds that says most of a store. */
+export function tellingKind(kinds: readonly (ErrorKind | undefined)[]): ErrorKind | undefined {
+  return foreignWords.find(([kind]) => kinds.includes(kind))?.[0];
+}
+
+/** The kind of a request that each of these servers failed: those that are left have nobody who decides, now that one is gone. */
+export function kindOfServers(kinds: readonly (ErrorKind | undefined)[]): ErrorKind | undefined {
+  const isSilent = kinds.includes('timeout') || kinds.includes('reset');
+  return kinds.includes('refused') && isSilent ? 'replica' : tellingKind(kinds);
 }

@@ -1,3 +1,5 @@
+import { carriedKind, ofKind } from './kinds.js';
+
 /**
  * Keeps passwords out of everything printed: connection URLs turn up in third parties' messages as well as in ours.
  *
@@ -14,7 +16,7 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * A foreign error reduced to name, code and redacted message.
+ * A foreign error reduced to name, code, kind and redacted message.
  *
  * Client libraries hang the command with its arguments on their errors; a logger that prints causes would print
  * holder nonces and payloads.
@@ -27,5 +29,5 @@ export function sanitizedCause(cause: unknown): Error {
   copy.name = cause.name;
   if (cause.stack !== undefined) copy.stack = redactSecrets(cause.stack);
   if ('code' in cause && typeof cause.code === 'string') Object.assign(copy, { code: cause.code });
-  return copy;
+  return ofKind(carriedKind(cause), copy);
 }

@@ -1,4 +1,4 @@
-import { errorKinds } from '../errors/error-kind.js';
+import { errorKinds } from '../errors/kinds.js';
 import type { Doubt, EndReason, LeaseState } from '../leases/index.js';
 import type { OnceEvents } from '../once/index.js';
 import type { RunState } from '../schedule/index.js';

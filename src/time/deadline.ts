@@ -1,4 +1,4 @@
-import { OutcomeUnknownError } from '../errors/index.js';
+import { outcomeUnknown } from '../errors/unanswered.js';
 import type { Runtime } from './runtime.js';
 
 /**
@@ -44,5 +44,5 @@ export async function withDeadline<Value>(
   promise: Promise<Value>,
 ): Promise<Value> {
   const words = `${what} had no answer within ${Math.round(limitMs)} ms`;
-  return await within(runtime, limitMs, promise, () => new OutcomeUnknownError(words));
+  return await within(runtime, limitMs, promise, () => outcomeUnknown('timeout', words));
 }

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { errorKindOf } from '../../src/errors/error-kind.js';
 import {
   OutcomeUnknownError,
   StaleTermError,
@@ -231,9 +232,13 @@ describe('a role with other defaults', () => {
 
   it('is refused if it may only read by default', async () => {
     await withDefault('default_transaction_read_only', 'on', async () => {
-      const reading = speaker().read('name');
+      const one = speaker();
+      const reading = one.read('name');
       await expect(reading).rejects.toBeInstanceOf(StoreMisconfiguredError);
       await expect(reading).rejects.toThrow(/default_transaction_read_only/);
+      // Whoever asks next is told the same, without another look.
+      for (const asked of [reading, one.read('name')])
+        expect(errorKindOf(await asked.catch((error) => error))).toBe('replica');
     });
   });
 

@@ -9,13 +9,6 @@ import {
 } from '../../src/elections/evidence/document.js';
 import { systemCounters } from '../../src/elections/evidence/thread-counters.js';
 import { EvidenceWriter } from '../../src/elections/evidence/writer.js';
-import { errorKindOf } from '../../src/errors/error-kind.js';
-import {
-  OutcomeUnknownError,
-  StoreMisconfiguredError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../../src/errors/index.js';
 import { diagnose, Elections, readEvidence } from '../../src/index.js';
 import { ElectionFixture, name, TestWork } from '../elections/fixture.js';
 import { call } from '../support/call.js';
@@ -313,43 +306,6 @@ describe('what is kept', () => {
     );
     await Promise.all(writes);
     expect(await kept()).toHaveLength(8);
-  });
-});
-
-describe('a failure is of the kind', () => {
-  const caused = (code: string) => Object.assign(new Error(`connect ${code}`), { code });
-  const gone = (host: string) => `${host}:2181: nothing listens there (ECONNREFUSED)`;
-  const silent = (host: string) => `${host}:2181 gave no answer within 80 ms`;
-  it.each([
-    ['refused', new UnreachableError('no way', caused('ECONNREFUSED'))],
-    ['reset', new UnreachableError('no way', caused('ECONNRESET'))],
-    ['unreachable', new UnreachableError('no way', caused('EHOSTUNREACH'))],
-    ['timeout', new OutcomeUnknownError('a renewal had no answer within 80 ms')],
-    ['loading', new StoreRefusedError('LOADING', 'it is loading')],
-    ['loading', new StoreRefusedError('57P03', 'starting up')],
-    ['replica', new StoreRefusedError('READONLY', 'a replica')],
-    ['replica', new StoreMisconfiguredError('it is a replica (role:slave), which forgets leases')],
-    ['replica', new StoreMisconfiguredError('25006: the server is read-only for us (a standby)')],
-    ['replica', new StoreMisconfiguredError('the server is a standby; connect to the primary')],
-    ['replica', new StoreMisconfiguredError('default_transaction_read_only is on; connect with')],
-    ['denied', new StoreMisconfiguredError('the password is wrong')],
-    ['overloaded', new StoreRefusedError('BUSY', 'a script')],
-    ['refused', new UnreachableError(`not within 250 ms (${gone('a')}); it was not executed`)],
-    ['refused', new UnreachableError(`${gone('a')}; ${gone('b')}`)],
-    [
-      'timeout',
-      new OutcomeUnknownError(`${silent('a')}; ${silent('b')}. It may have been executed`),
-    ],
-    ['replica', new OutcomeUnknownError(`${silent('a')}; ${gone('b')}. It may have been executed`)],
-    [
-      'replica',
-      new UnreachableError(`not within 250 ms (${gone('a')}; b:2181: closed by it (ECONNRESET))`),
-    ],
-    ['other', new Error('whatever')],
-    ['other', new Error('a bracket within the expression is not closed')],
-    ['other', undefined],
-  ])('%s: %s', (kind, error) => {
-    expect(errorKindOf(error)).toBe(kind);
   });
 });
 

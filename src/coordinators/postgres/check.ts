@@ -1,5 +1,6 @@
 import { type ServerCheck, sqlStateOf } from '../../drivers/postgres/index.js';
 import { StoreMisconfiguredError } from '../../errors/index.js';
+import { ofKind } from '../../errors/kinds.js';
 import { schemaVersion } from './schema/index.js';
 
 /** The oldest server that its makers still look after; nothing older was tried. */
@@ -15,11 +16,11 @@ export function leaseServerCheck(schema: string, quotedSchema: string): ServerCh
       (SELECT max(v.version) FROM ${quotedSchema}.versions AS v WHERE v.part = 'leases')::int AS schema_version`,
     accept: (row) => {
       if (row.standby === true)
-        throw refused(
+        throw readOnly(
           'the server is a standby (pg_is_in_recovery() is true); connect to the primary',
         );
       if (row.read_only === 'on')
-        throw refused('default_transaction_read_only is on; connect with a role that may write');
+        throw readOnly('default_transaction_read_only is on; connect with a role that may write');
       checkSchemaVersion(schema, Number(row.schema_version ?? 0));
       return warningsOf(row);
     },
@@ -70,6 +71,6 @@ export function tooNew(schema: string, version: number): StoreMisconfiguredError
   );
 }
 
-function refused(reason: string): StoreMisconfiguredError {
-  return new StoreMisconfiguredError(`the server was not accepted: ${reason}.`);
+function readOnly(reason: string): StoreMisconfiguredError {
+  return ofKind('replica', new StoreMisconfiguredError(`the server was not accepted: ${reason}.`));
 }

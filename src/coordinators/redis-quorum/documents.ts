@@ -1,4 +1,5 @@
-import { OutcomeUnknownError, RecordCorruptError, UnreachableError } from '../../errors/index.js';
+import { OutcomeUnknownError, RecordCorruptError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { Backoff } from '../../time/index.js';
 import type { StoredDocument, WriteDocumentResult } from '../contract.js';
 import { badDocument } from '../redis/index.js';
@@ -107,7 +108,8 @@ export class Documents {
       if (this.#quorum.leftMs(deadline) <= pauseMs || this.#quorum.isClosed) break;
       await this.#quorum.pause(pauseMs);
     }
-    throw new UnreachableError(
+    throw unreachable(
+      'timeout',
       `no majority agreed on document "${name}" in time: others write it, or too few nodes answer. Read it, and try again.`,
     );
   }
@@ -212,7 +214,7 @@ export class Documents {
     if (version === 0) return '';
     for (const { number } of inTurn(this.#quorum.nodes)) {
       const timeoutMs = Math.min(this.#nodeTimeoutMs, this.#quorum.leftMs(deadline));
-      if (timeoutMs <= 0) throw new UnreachableError(`document "${name}" had no answer in time`);
+      if (timeoutMs <= 0) throw unreachable('timeout', `document "${name}" had no answer in time`);
       const call = { keys: [this.#keyOf(name)], args: [ballot] };
       const vote = await this.#quorum.askOne(number, documentTextScript, call, timeoutMs);
       if (vote.kind === 'answered' && typeof vote.answer === 'string') return vote.answer;

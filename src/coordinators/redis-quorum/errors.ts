@@ -1,3 +1,4 @@
+import { errorKindOf, kindTold, tellingKind } from '../../errors/error-kind.js';
 import {
   ClosedError,
   OptionError,
@@ -9,6 +10,8 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
+import { type ErrorKind, ofKind } from '../../errors/kinds.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import { answersOf, majorityOf, mayBeExecuted, type Votes } from './majority.js';
 
 /** What to throw when too few nodes answered; `isHarmless` if what some may have executed changes nothing. */
@@ -28,7 +31,8 @@ export function noMajority(
   const message = `${answeredCount} of ${votes.length} nodes answered ${what}, and ${needed} are needed. ${reasons}`;
   const corrupt = errors.filter((error) => error instanceof RecordCorruptError);
   if (corrupt.length > votes.length - needed) return corrupt[0] as RecordCorruptError;
-  if (isUnknown) return new OutcomeUnknownError(message);
+  const kind = kindOfMost(errors);
+  if (isUnknown) return outcomeUnknown(kind, message);
   if (closed !== undefined) return closed as ClosedError;
   const fatal = errors.find((error) => error instanceof OptionError);
   if (fatal !== undefined) return fatal as OptionError;
@@ -36,17 +40,27 @@ export function noMajority(
   if (refused.length > votes.length - needed) return refused[0] as StoreRefusedError;
   if (isLate) return new StoreRefusedError(tooLateCode, message);
   const misconfigured = errors.filter((error) => error instanceof StoreMisconfiguredError);
-  if (misconfigured.length > votes.length - needed) return new StoreMisconfiguredError(message);
-  return new UnreachableError(message);
+  if (misconfigured.length > votes.length - needed) {
+    const isReplica = misconfigured.some((error) => errorKindOf(error) === 'replica');
+    return ofKind(isReplica ? 'replica' : 'denied', new StoreMisconfiguredError(message));
+  }
+  return unreachable(kind, message);
 }
 
 /** What to throw in place of a failure that would say that nothing was executed, when something may have been before it. */
 export function unknownBecauseOf(error: Error): OutcomeUnknownError {
   if (error instanceof OutcomeUnknownError) return error;
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    undefined,
     `some nodes may have executed it, and then: ${error.message} It may or may not be in force.`,
     error,
   );
+}
+
+/** Of those nodes that could not be asked, or gave no answer: who is misconfigured says nothing about them. */
+function kindOfMost(errors: readonly Error[]): ErrorKind | undefined {
+  const silent = errors.filter((error) => !(error instanceof StoreMisconfiguredError));
+  return tellingKind(silent.map((error) => kindTold(error)));
 }
 
 export function isTooLate(error: Error): boolean {

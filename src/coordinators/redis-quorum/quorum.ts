@@ -1,5 +1,6 @@
 import type { RedisScript, ScriptCall } from '../../drivers/redis/index.js';
 import { ClosedError, UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { type Runtime, sleep } from '../../time/index.js';
 import { Attachment, attachTimeoutMs } from './attachment.js';
 import { unknownBecauseOf } from './errors.js';
@@ -228,7 +229,8 @@ export class Quorum {
   }
 
   #silent(): UnreachableError {
-    return new UnreachableError(
+    return unreachable(
+      'timeout',
       `the nodes of the quorum did not answer in time: ${this.addresses.join(', ')}. Allow more time, or look whether a majority of them runs and can be reached.`,
     );
   }

@@ -3,17 +3,15 @@ import {
   errorCode,
   isZooKeeperError,
   type Link,
+  type LinkFailure,
   refusal,
   SessionExpiredError,
   type ZooKeeperConnection,
   ZooKeeperError,
 } from '../../drivers/zookeeper/index.js';
-import {
-  ClosedError,
-  OutcomeUnknownError,
-  TenureError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { ClosedError, type OutcomeUnknownError, TenureError } from '../../errors/index.js';
+import { carriedKind, type ErrorKind } from '../../errors/kinds.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import type { Runtime, Timer } from '../../time/index.js';
 
 const what = 'the ZooKeeper coordinator';
@@ -56,7 +54,7 @@ export class Call {
    */
   async run<Answer>(
     attempt: () => Promise<Answer>,
-    lastFailure: () => string | undefined,
+    lastFailure: () => LinkFailure | undefined,
     abandoned: () => void,
   ): Promise<Answer> {
     const { runtime, timeoutMs } = this.#parts;
@@ -138,7 +136,8 @@ export class Call {
         const isBroken =
           error instanceof ConnectionLostError || error instanceof SessionExpiredError;
         if (!isBroken) throw this.#verdict(error);
-        if (this.#mayHaveChanged && !this.#parts.isRepeatable) throw this.#unknown(error.message);
+        if (this.#mayHaveChanged && !this.#parts.isRepeatable)
+          throw this.#unknown(error.message, carriedKind(error));
       }
     }
   }
@@ -146,10 +145,11 @@ export class Call {
   #verdict(error: unknown): unknown {
     const { operation } = this.#parts;
     if (error instanceof RangeError)
-      return new OutcomeUnknownError(`${operation} on ${what}: ${error.message}`, error);
+      return outcomeUnknown(undefined, `${operation} on ${what}: ${error.message}`, error);
     const verdict = error instanceof ZooKeeperError ? refusal(operation, error) : error;
     if (!this.#mayHaveChanged || !(verdict instanceof TenureError)) return verdict;
-    return new OutcomeUnknownError(
+    return outcomeUnknown(
+      undefined,
       `${operation} on ${what} may have been executed in part; then it met this: ${verdict.message}`,
       verdict,
     );
@@ -158,7 +158,7 @@ export class Call {
   #stop(): void {
     this.#isOver = true;
     const reason = `${this.#parts.operation} had no answer within ${Math.round(this.#parts.timeoutMs)} ms`;
-    for (const connection of [...this.#busy.keys()]) connection.destroy(reason);
+    for (const connection of [...this.#busy.keys()]) connection.destroy(reason, 'timeout');
     for (const forget of this.#forget) forget();
   }
 
@@ -166,18 +166,21 @@ export class Call {
     if (this.#isOver) throw new CallOverError();
   }
 
-  #noAnswer(failure: string | undefined): Error {
+  #noAnswer(failure: LinkFailure | undefined): Error {
     const { operation, timeoutMs } = this.#parts;
-    const why = failure === undefined ? '' : ` (${failure})`;
+    const why = failure === undefined ? '' : ` (${failure.says})`;
+    const kind = failure?.kind ?? 'timeout';
     if (this.#hasSent)
-      return this.#unknown(`no answer came within ${Math.round(timeoutMs)} ms${why}`);
-    return new UnreachableError(
+      return this.#unknown(`no answer came within ${Math.round(timeoutMs)} ms${why}`, kind);
+    return unreachable(
+      kind,
       `${operation} could not be sent to ZooKeeper within ${Math.round(timeoutMs)} ms${why}; it was not executed. Look whether a majority of the servers runs and can be reached.`,
     );
   }
 
-  #unknown(why: string): OutcomeUnknownError {
-    return new OutcomeUnknownError(
+  #unknown(why: string, kind?: ErrorKind): OutcomeUnknownError {
+    return outcomeUnknown(
+      kind,
       `${this.#parts.operation} on ${what}: ${why}. It may have been executed; ask, or repeat it, before relying on either.`,
     );
   }

@@ -5,7 +5,7 @@ import {
   type ZooKeeperAddress,
   ZooKeeperConnection,
 } from '../../drivers/zookeeper/index.js';
-import { UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { realRuntime } from '../../time/index.js';
 import { ZooKeeperPaths } from './paths.js';
 
@@ -39,7 +39,7 @@ async function connectTo({ servers, login }: ZooKeeperAddress): Promise<ZooKeepe
       why = error;
     }
   }
-  throw new UnreachableError('no server of the ensemble answers. Check that one runs.', why);
+  throw unreachable(undefined, 'no server of the ensemble answers. Check that one runs.', why);
 }
 
 /** What somebody else removes meanwhile is gone as well. */

@@ -3,6 +3,7 @@ import {
   StoreRefusedError,
   type TenureError,
 } from '../../errors/index.js';
+import { carriedKind, ofKind } from '../../errors/kinds.js';
 
 /** An attempt that brought no answer. */
 export class NoAnswer extends Error {
@@ -15,6 +16,11 @@ export class NoAnswer extends Error {
     super(message);
     this.mayBeExecuted = mayBeExecuted;
     this.isSilence = isSilence;
+  }
+
+  /** The same of a request of which nothing was sent that counts. */
+  notExecuted(): NoAnswer {
+    return ofKind(carriedKind(this), new NoAnswer(this.message, false, this.isSilence));
   }
 }
 
@@ -55,7 +61,7 @@ const meanings: readonly (readonly [RegExp, (address: string, what: string) => E
   [/authentication is not enabled/, () => new AuthNotEnabled()],
   [/lease already exists/, () => new LeaseExists()],
   [/invalid auth token|revision of auth store is old/, () => new TokenExpired()],
-  [/no leader/, (address) => new NoAnswer(`${address} has no leader`, false)],
+  [/no leader/, (address) => ofKind('replica', new NoAnswer(`${address} has no leader`, false))],
   [
     /database space exceeded/,
     (address, what) =>

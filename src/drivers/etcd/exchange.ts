@@ -1,8 +1,11 @@
 import { type Agent, type ClientRequest, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { kindTold } from '../../errors/error-kind.js';
+import { type ErrorKind, ofKind } from '../../errors/kinds.js';
 import type { Runtime } from '../../time/index.js';
-import { connectFailure, type Spoken } from '../connect-failure.js';
+import { connectFailure, connectFailureKind, type Spoken } from '../connect-failure.js';
+import { NoAnswerError } from '../deadline.js';
 import type { Endpoint } from '../endpoint.js';
 import { NoAnswer } from './errors.js';
 
@@ -63,19 +66,25 @@ export function exchange(
     let wasSent = false;
     // Before the first greeting is answered, it may be no etcd at all.
     const isAcquainted = () => wasSent && parts.path !== greetingPath;
-    const fail = (why: string, { separator = ' ', isSilence = false } = {}) => {
+    const fail = (
+      why: string,
+      kind: ErrorKind | undefined,
+      { separator = ' ', isSilence = false } = {},
+    ) => {
       timer.cancel();
-      reject(new NoAnswer(`${host}:${port}${separator}${why}`, wasSent, isSilence));
+      const text = `${host}:${port}${separator}${why}`;
+      reject(ofKind(kind, new NoAnswer(text, wasSent, isSilence)));
       request.destroy();
     };
+    const failToConnect = (why: unknown, isSilence: boolean) =>
+      fail(connectFailure(why, spokenOver(parts.isTls)), connectFailureKind(why), {
+        separator: ': ',
+        isSilence,
+      });
     const timer = runtime.setTimer(timeoutMs, () => {
-      const silence = `no answer within ${Math.round(timeoutMs)} ms`;
-      if (isAcquainted()) fail(`gave ${silence}`, { isSilence: true });
-      else
-        fail(connectFailure(silence, spokenOver(parts.isTls)), {
-          separator: ': ',
-          isSilence: true,
-        });
+      const silence = new NoAnswerError(timeoutMs);
+      if (isAcquainted()) fail(`gave ${silence.message}`, 'timeout', { isSilence: true });
+      else failToConnect(silence, true);
     });
     request.on('socket', (socket) => {
       onSocket(socket);
@@ -86,18 +95,20 @@ export function exchange(
       else socket.once(parts.isTls ? 'secureConnect' : 'connect', sent);
     });
     request.on('error', (error) => {
-      if (isAcquainted()) fail(`failed: ${codeOf(error)}`);
-      else fail(connectFailure(error, spokenOver(parts.isTls)), { separator: ': ' });
+      if (isAcquainted()) fail(`failed: ${codeOf(error)}`, kindTold(error));
+      else failToConnect(error, false);
     });
     request.on('response', (response) => {
       const pieces: Buffer[] = [];
       let size = 0;
       response.on('data', (piece: Buffer) => {
         size += piece.length;
-        if (size > longestReplyBytes) fail('sent an answer that is too long');
+        if (size > longestReplyBytes) fail('sent an answer that is too long', undefined);
         else pieces.push(piece);
       });
-      response.on('error', (error) => fail(`broke off its answer: ${codeOf(error)}`));
+      response.on('error', (error) =>
+        fail(`broke off its answer: ${codeOf(error)}`, kindTold(error)),
+      );
       response.on('end', () => {
         timer.cancel();
         resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') });

@@ -64,7 +64,7 @@ export class Login {
     } catch (error) {
       if (error instanceof AuthNotEnabled) return undefined;
       // Nothing but the login was sent.
-      if (error instanceof NoAnswer) throw new NoAnswer(error.message, false, error.isSilence);
+      if (error instanceof NoAnswer) throw error.notExecuted();
       throw error;
     }
   }

@@ -1,12 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Socket } from 'node:net';
-import {
-  ClosedError,
-  OutcomeUnknownError,
-  StoreMisconfiguredError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { kindOfServers } from '../../errors/error-kind.js';
+import { ClosedError, OutcomeUnknownError, StoreMisconfiguredError } from '../../errors/index.js';
+import { carriedKind } from '../../errors/kinds.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import { Emitter } from '../../events/index.js';
 import { elapsedMs, type Runtime, withDeadline } from '../../time/index.js';
 import type { Endpoint } from '../endpoint.js';
@@ -192,8 +190,7 @@ export class Members {
     try {
       reply = await this.#send(request, deadline);
     } catch (error) {
-      if (error instanceof NoAnswer && !this.#isClosed)
-        throw new NoAnswer(error.message, false, error.isSilence);
+      if (error instanceof NoAnswer && !this.#isClosed) throw error.notExecuted();
       throw error;
     }
     const answer = parseJson(reply.text) as { etcdserver?: unknown } | undefined | null;
@@ -316,10 +313,10 @@ export class Members {
 
   #unanswered(what: string, failures: readonly NoAnswer[]) {
     const why = failures.map(({ message }) => message).join('; ');
-    if (failures.some(({ mayBeExecuted }) => mayBeExecuted)) {
-      return new OutcomeUnknownError(`${what} has no answer: ${why}. It may have been executed.`);
-    }
-    return new UnreachableError(`${what} was not sent: ${why}.`);
+    const kind = kindOfServers(failures.map((failure) => carriedKind(failure)));
+    if (failures.some(({ mayBeExecuted }) => mayBeExecuted))
+      return outcomeUnknown(kind, `${what} has no answer: ${why}. It may have been executed.`);
+    return unreachable(kind, `${what} was not sent: ${why}.`);
   }
 }
 

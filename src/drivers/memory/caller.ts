@@ -1,10 +1,11 @@
 import {
   ClosedError,
-  OutcomeUnknownError,
+  type OutcomeUnknownError,
   StoreRefusedError,
   tooLateCode,
-  UnreachableError,
+  type UnreachableError,
 } from '../../errors/index.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import { isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import type { MemoryLink } from './link.js';
@@ -134,13 +135,15 @@ export class MemoryCaller {
   }
 
   #unreachable(operation: string): UnreachableError {
-    return new UnreachableError(
+    return unreachable(
+      'unreachable',
       `${operation} could not be sent to the ${this.#options.what}; it was not executed. Try again.`,
     );
   }
 
   #unknown(operation: string, why: string): OutcomeUnknownError {
-    return new OutcomeUnknownError(
+    return outcomeUnknown(
+      'timeout',
       `${operation} on the ${this.#options.what}: ${why}. It may have been executed; ask, or repeat it, before relying on either.`,
     );
   }

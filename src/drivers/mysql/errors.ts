@@ -1,11 +1,12 @@
 import {
-  OutcomeUnknownError,
+  type OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
-  UnreachableError,
+  type UnreachableError,
 } from '../../errors/index.js';
-import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
+import { busyPool, connectFailure, connectFailureKind, type Spoken } from '../connect-failure.js';
 import { NoAnswerError } from '../deadline.js';
 
 /**
@@ -58,12 +59,14 @@ function connectionLoss(
 ): TenureError {
   switch (phase) {
     case 'connect':
-      return new UnreachableError(
+      return unreachable(
+        connectFailureKind(cause),
         `${what} failed: ${connectFailure(cause, spoken)}${busyPool(cause)}.`,
         cause,
       );
     case 'read':
-      return new UnreachableError(
+      return unreachable(
+        undefined,
         `${what} failed: the server could not be reached; try again.`,
         cause,
       );
@@ -72,11 +75,13 @@ function connectionLoss(
     case 'guest':
       // Whoever waits no longer leaves the connection to the caller: nothing has closed it.
       if (!(error instanceof NoAnswerError))
-        return new UnreachableError(
+        return unreachable(
+          undefined,
           `${what} failed: its connection was closed${endedIdle}, which rolls the transaction back, so nothing was written; run the transaction again.`,
           cause,
         );
-      return new UnreachableError(
+      return unreachable(
+        undefined,
         `${what} failed: the server gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
         cause,
       );
@@ -94,14 +99,16 @@ const endedIdle = ' (a transaction that stands open without a statement for too 
 const wasClosedBefore = /add new command when connection is in closed state/;
 
 function lostBeforeCommit(what: string, cause: Error): UnreachableError {
-  return new UnreachableError(
+  return unreachable(
+    undefined,
     `${what} failed: the connection was lost before the commit${endedIdle}, so nothing was written; try again.`,
     cause,
   );
 }
 
 function unknownOutcome(what: string, cause: Error): OutcomeUnknownError {
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    undefined,
     `${what} has an unknown outcome: no answer came that says whether it was executed; look at the data before trying again.`,
     cause,
   );
@@ -117,7 +124,8 @@ export function leftOpen(what: string): StoreRefusedError {
 
 /** The commit, or the rollback, found that the transaction it was to end is over. Neither a success nor a clean failure. */
 export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    undefined,
     `${what} has an unknown outcome: the work ended the transaction itself, or a deadlock ended it and the work did not pass that error on. If it was by COMMIT, or by a statement that commits (such as CREATE TABLE), what it had written until then is committed; what it wrote afterwards is rolled back. Leave COMMIT and ROLLBACK to the fence.`,
     safeCause(cause),
   );

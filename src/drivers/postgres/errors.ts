@@ -1,11 +1,12 @@
 import {
-  OutcomeUnknownError,
+  type OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
-  UnreachableError,
 } from '../../errors/index.js';
-import { busyPool, connectFailure, type Spoken } from '../connect-failure.js';
+import { ofKind } from '../../errors/kinds.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
+import { busyPool, connectFailure, connectFailureKind, type Spoken } from '../connect-failure.js';
 import { NoAnswerError } from '../deadline.js';
 import { saidDenied, saidNotLetIn, saidWrongPassword } from './denied.js';
 
@@ -49,7 +50,11 @@ export function classifyPostgresError(
   if (state !== undefined) {
     const misconfigured = misconfiguration(state, phase, error, what);
     if (misconfigured !== undefined) {
-      return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
+      const kind = state === readOnlyState ? 'replica' : 'denied';
+      return ofKind(
+        kind,
+        new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause),
+      );
     }
     if (!meansLoss(state, phase)) {
       const hint =
@@ -69,36 +74,46 @@ export function classifyPostgresError(
 function connectionLoss(phase: PostgresPhase, what: string, cause: Error): TenureError {
   switch (phase) {
     case 'connect':
-      return new UnreachableError(`${what} failed: ${connectFailure(cause, spoken)}.`, cause);
+      return unreachable(
+        connectFailureKind(cause),
+        `${what} failed: ${connectFailure(cause, spoken)}.`,
+        cause,
+      );
     case 'checkout':
-      return new UnreachableError(
+      return unreachable(
+        connectFailureKind(cause),
         `${what} failed: ${connectFailure(cause, spoken)}${busyPool(cause)}.`,
         cause,
       );
     case 'read':
-      return new UnreachableError(
+      return unreachable(
+        undefined,
         `${what} failed: ${lossOf(cause, 'PostgreSQL could not be reached')}; try again.`,
         cause,
       );
     case 'transaction':
-      return new UnreachableError(
+      return unreachable(
+        undefined,
         `${what} failed: ${lossOf(cause, connectionLost)} before the commit, so nothing was written; try again.`,
         cause,
       );
     case 'guest':
       // Whoever waits no longer leaves the connection to the caller: nothing has closed it.
       if (!(cause instanceof NoAnswerError || cause.message === queryTimeout))
-        return new UnreachableError(
+        return unreachable(
+          undefined,
           `${what} failed: ${connectionLost}, which rolls the transaction back, so nothing was written; run the transaction again.`,
           cause,
         );
-      return new UnreachableError(
+      return unreachable(
+        undefined,
         `${what} failed: PostgreSQL gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
         cause,
       );
     case 'commit':
     case 'statement':
-      return new OutcomeUnknownError(
+      return outcomeUnknown(
+        undefined,
         `${what} has an unknown outcome: ${lossOf(cause, `${connectionLost} before its answer came`)}; look at the data before trying again.`,
         cause,
       );
@@ -169,12 +184,14 @@ export function takenAway(what: string, cause: unknown): StoreRefusedError {
  * `COMMIT`, what it had written until then is there.
  */
 export function endedByWork(what: string, cause: unknown): OutcomeUnknownError {
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    undefined,
     `${what} has an unknown outcome: the work ended the transaction itself. If it did so by COMMIT, what it had written until then is committed; what it wrote afterwards was not guarded. Leave COMMIT and ROLLBACK to the fence, and CLOSE ALL out.`,
     safeCause(cause),
   );
 }
 
+const readOnlyState = '25006';
 const readOnly =
   'the server is read-only for us (a standby, default_transaction_read_only, or a read-only transaction); connect to the primary, with a role that may write';
 /** Their texts do not stand below: they quote the server. */
@@ -186,7 +203,7 @@ const howToMigrate =
   'call migrate() of what was asked, such as fence.migrate(), or run "tenure migrate --url postgres://...", which makes all tables of tenure';
 
 const misconfigurations: Readonly<Record<string, string>> = {
-  '25006': readOnly,
+  [readOnlyState]: readOnly,
   '3D000': 'the database does not exist; create it or correct its name',
   '3F000': `the schema does not exist: ${howToMigrate}`,
   '42703':
@@ -262,7 +279,7 @@ export function mentions(error: unknown, text: string): boolean {
 }
 
 export function isReadOnlyError(error: unknown): boolean {
-  return sqlStateOf(error) === '25006';
+  return sqlStateOf(error) === readOnlyState;
 }
 
 function codeOf(error: unknown): string | undefined {

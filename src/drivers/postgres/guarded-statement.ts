@@ -1,4 +1,5 @@
-import { OutcomeUnknownError } from '../../errors/index.js';
+import type { OutcomeUnknownError } from '../../errors/index.js';
+import { outcomeUnknown } from '../../errors/unanswered.js';
 import { NoAnswerError } from '../deadline.js';
 import type { PostgresClient, PostgresResult } from './client.js';
 import { classifyPostgresError, isOfStatement, isOver, leftOpen, sqlStateOf } from './errors.js';
@@ -97,7 +98,8 @@ const waitEnded = ['57014', '55P03'];
 
 /** Not a failure after which it may be written again, though its outcome is known. */
 function unreadable(what: string, error: unknown): OutcomeUnknownError {
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    'other',
     `${what} was committed, but its rows could not be read: a parser of types threw. Do not write it again.`,
     error,
   );

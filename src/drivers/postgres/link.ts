@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { ofKind } from '../../errors/kinds.js';
 import { onAbort } from '../../events/index.js';
 import type { Runtime, Timer } from '../../time/index.js';
 import { NoAnswerError, withDeadline } from '../deadline.js';
@@ -109,7 +110,9 @@ export class PostgresLink {
   /** The client library may never settle a query whose socket was destroyed here. */
   #orEnd<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
-      const leave = this.onEnd((reason) => reject(new Error(`the connection was lost: ${reason}`)));
+      const leave = this.onEnd((reason) =>
+        reject(ofKind('reset', new Error(`the connection was lost: ${reason}`))),
+      );
       promise.then(resolve, reject).finally(leave);
     });
   }

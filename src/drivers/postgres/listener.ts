@@ -1,4 +1,4 @@
-import { UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { Backoff, elapsedMs, type Runtime, sleep } from '../../time/index.js';
 import { classifyPostgresError } from './errors.js';
 import { PostgresLink } from './link.js';
@@ -96,7 +96,10 @@ export class PostgresListener {
         await sleep(runtime, heartbeatMs, ended.signal);
         if (ended.signal.aborted) break;
         if ((await this.#processId(link)) !== processId)
-          throw new UnreachableError('another session answers on the connection that listens');
+          throw unreachable(
+            'unreachable',
+            'another session answers on the connection that listens',
+          );
       }
       return 'ended';
     } finally {

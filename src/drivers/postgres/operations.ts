@@ -6,6 +6,7 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
+import { outcomeUnknown } from '../../errors/unanswered.js';
 import { Backoff, type Runtime, sleep } from '../../time/index.js';
 import { classifyPostgresError, sqlStateOf } from './errors.js';
 import type { Line, Lines } from './lines.js';
@@ -101,7 +102,8 @@ export class PostgresOperations {
     const answer = parseAnswer<Result>(text);
     if (answer === undefined) {
       line.abandon('it answered with something that is no answer');
-      throw new OutcomeUnknownError(
+      throw outcomeUnknown(
+        undefined,
         `${operation.what} was sent to ${this.#lines.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
       );
     }

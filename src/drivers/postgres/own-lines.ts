@@ -1,10 +1,13 @@
+import { kindTold } from '../../errors/error-kind.js';
 import {
   ClosedError,
   OptionError,
   StoreMisconfiguredError,
   type TenureError,
-  UnreachableError,
+  type UnreachableError,
 } from '../../errors/index.js';
+import { carriedKind, ofKind } from '../../errors/kinds.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { Emitter, onAbort, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, ServerClock, sleep } from '../../time/index.js';
 import { runCheck } from './check.js';
@@ -86,7 +89,10 @@ export class OwnLines implements Lines {
     if (failure instanceof OptionError) return failure;
     const isFresh = this.nowMs() < this.#nextAttemptAtMs && this.#attempts.size === 0;
     if (!(failure instanceof StoreMisconfiguredError) || !isFresh) return undefined;
-    return new StoreMisconfiguredError(failure.message, failure.cause);
+    return ofKind(
+      carriedKind(failure),
+      new StoreMisconfiguredError(failure.message, failure.cause),
+    );
   }
 
   #unreachable(what: string): UnreachableError {
@@ -94,7 +100,8 @@ export class OwnLines implements Lines {
     const why = isFull
       ? 'all connections were in use'
       : `no connection to ${this.address} in time. ${this.#failure?.message ?? ''}`.trimEnd();
-    return new UnreachableError(`${what} was not sent: ${why}`, this.#failure);
+    const kind = kindTold(this.#failure) ?? (isFull ? 'unreachable' : 'timeout');
+    return unreachable(kind, `${what} was not sent: ${why}`, this.#failure);
   }
 
   /** As many attempts as there is somebody to wait for one; after a failure one at a time. */
@@ -142,7 +149,7 @@ export class OwnLines implements Lines {
     } finally {
       stop();
     }
-    if (!line.link.isAlive) throw new UnreachableError('the connection was lost at once');
+    if (!line.link.isAlive) throw unreachable('reset', 'the connection was lost at once');
     this.#failure = undefined;
     this.#backoff.reset();
     this.#open.add(line);

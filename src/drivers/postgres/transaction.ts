@@ -4,6 +4,7 @@ import {
   StoreRefusedError,
   UnreachableError,
 } from '../../errors/index.js';
+import { ofKind } from '../../errors/kinds.js';
 import { withDeadline } from '../deadline.js';
 import type { PostgresClient } from './client.js';
 import {
@@ -158,5 +159,8 @@ async function explained<Client extends PostgresClient>(
   const reason = reasons.standby
     ? 'the server is a standby (pg_is_in_recovery() is true); connect to the primary'
     : `default_transaction_read_only is ${reasons.setting}; connect with a role that may write`;
-  return new StoreMisconfiguredError(`${own.what} was refused: ${reason}.`, error.cause);
+  return ofKind(
+    'replica',
+    new StoreMisconfiguredError(`${own.what} was refused: ${reason}.`, error.cause),
+  );
 }

@@ -1,4 +1,6 @@
-import { TenureError, UnreachableError } from '../../errors/index.js';
+import { kindTold } from '../../errors/error-kind.js';
+import { TenureError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import type { RedisNode, Search } from './client.js';
 import { replyCode, replyError } from './errors.js';
@@ -34,7 +36,9 @@ export function askAll(nodes: readonly RedisNode[], ask: Ask, search: Search): P
     try {
       votes.add(await askOne(node, ask, untilMs, { ...search, signal: ending.signal }));
     } catch (error) {
-      votes.fail(error instanceof TenureError ? error : new UnreachableError(String(error)));
+      votes.fail(
+        error instanceof TenureError ? error : unreachable(kindTold(error), String(error)),
+      );
     }
   });
   return Promise.race([Promise.all(asked), votes.decided]).then(() => {

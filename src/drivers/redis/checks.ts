@@ -1,4 +1,5 @@
 import { StoreMisconfiguredError } from '../../errors/index.js';
+import { ofKind } from '../../errors/kinds.js';
 
 /** What a server says about itself, as far as tenure's promises depend on it. */
 export interface RedisFacts {
@@ -60,8 +61,11 @@ export function assertUsable(facts: RedisFacts, address: string): void {
     );
   }
   if (facts.role !== '' && facts.role !== 'master') {
-    throw new StoreMisconfiguredError(
-      `${address} is a replica (role:${facts.role}), which forgets or invents leases: point the URL at the master.`,
+    throw ofKind(
+      'replica',
+      new StoreMisconfiguredError(
+        `${address} is a replica (role:${facts.role}), which forgets or invents leases: point the URL at the master.`,
+      ),
     );
   }
   const evicts = facts.maxmemoryPolicy !== '' && facts.maxmemoryPolicy !== 'noeviction';

@@ -1,8 +1,6 @@
-import {
-  StoreMisconfiguredError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { kindTold } from '../../errors/error-kind.js';
+import { StoreMisconfiguredError, StoreRefusedError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import { askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
@@ -74,11 +72,13 @@ export class ClusterSource implements RedisSource {
       throw new StoreMisconfiguredError(
         `the nodes of ${this.address} did not say who owns slot ${slot}: ${denied.message} Is it a cluster, and may the user ask CLUSTER SLOTS?`,
       );
-    throw new UnreachableError(
+    const last = failures.at(-1);
+    throw unreachable(
+      kindTold(last) ?? (hasAnswered ? 'unreachable' : 'timeout'),
       hasAnswered
         ? `no node of ${this.address} owns slot ${slot}, where the keys of this namespace are. Bring the cluster back to covering all slots.`
-        : `no node of ${this.address} could be asked who owns slot ${slot}: ${failures.at(-1)?.message ?? 'none answered in time'}`,
-      failures.at(-1),
+        : `no node of ${this.address} could be asked who owns slot ${slot}: ${last?.message ?? 'none answered in time'}`,
+      last,
     );
   }
 

@@ -1,4 +1,5 @@
 import type { Known } from '../../errors/checks.js';
+import { kindTold } from '../../errors/error-kind.js';
 import {
   ClosedError,
   OptionError,
@@ -8,6 +9,8 @@ import {
   tooLateCode,
   UnreachableError,
 } from '../../errors/index.js';
+import { carriedKind, ofKind } from '../../errors/kinds.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
 import type { Endpoint } from '../endpoint.js';
@@ -207,7 +210,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
 
   #leave(link: Link, reply: Error): void {
     if (this.#link === link) this.#movedTo = movedTo(reply.message);
-    link.end(`it answered with ${replyCode(reply)}`);
+    link.end(`it answered with ${replyCode(reply)}`, kindTold(reply));
   }
 
   /** The live link, or the next one that comes up before the deadline. */
@@ -216,7 +219,7 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
       if (this.#closing.signal.aborted) throw new ClosedError(`the connection to ${this.address}`);
       if (this.#link?.alive) return this.#link;
       // The client may know before it tells us; nothing else is to be opened while this one counts as open.
-      this.#link?.end('the connection was lost');
+      this.#link?.end('the connection was lost', 'reset');
       const remainingMs = deadlineMs - this.#nowMs();
       if (this.#attempt === undefined) this.#throwIfPointless();
       if (remainingMs <= 0) throw this.#unreachable(what);
@@ -230,11 +233,12 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
     const failure = this.#failure;
     if (failure instanceof OptionError) throw failure;
     if (failure instanceof StoreMisconfiguredError && this.#nowMs() < this.#nextAttemptAtMs)
-      throw new StoreMisconfiguredError(failure.message);
+      throw ofKind(carriedKind(failure), new StoreMisconfiguredError(failure.message));
   }
 
   #unreachable(what: string): UnreachableError {
-    return new UnreachableError(
+    return unreachable(
+      kindTold(this.#failure) ?? 'timeout',
       `${what} was not sent: no connection to ${this.address} in time. ${this.#failure?.message ?? 'It has not answered yet.'}`,
       this.#failure,
     );
@@ -269,7 +273,8 @@ export class RedisConnection implements EventSource<RedisConnectionEvents> {
         return this.#accept(link, untilMs);
       });
     } catch (error) {
-      this.#failure = error instanceof TenureError ? error : new UnreachableError(String(error));
+      this.#failure =
+        error instanceof TenureError ? error : unreachable(kindTold(error), String(error));
       this.#nextAttemptAtMs = this.#nowMs() + this.#backoff.nextMs();
     }
   }

@@ -1,9 +1,11 @@
+import { kindOfCode } from '../../errors/error-kind.js';
 import {
-  OutcomeUnknownError,
+  type OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   type TenureError,
 } from '../../errors/index.js';
+import { outcomeUnknown } from '../../errors/unanswered.js';
 import type { Topology } from './client.js';
 import { executedInPart } from './script.js';
 
@@ -110,7 +112,8 @@ export function replyError(
     (topology === 'single' ? undefined : failoverRemedies[code]) ?? remedies[code] ?? '';
   const meaning = replyMeaning(error, topology);
   if (meaning === 'unknown') {
-    return new OutcomeUnknownError(
+    return outcomeUnknown(
+      undefined,
       `${what} broke off inside ${address} (${scriptError(error)}): it may have been executed in part. This is a defect of tenure or a server it was not tested with.`,
     );
   }
@@ -126,7 +129,8 @@ export function replyError(
 /** Not executed would be a lie for what came before the refusal. */
 function inPartError(error: Error, what: string, address: string): OutcomeUnknownError {
   const code = codeOf(error.message.slice(executedInPart.length + 1));
-  return new OutcomeUnknownError(
+  return outcomeUnknown(
+    kindOfCode(code),
     `${what} was executed in part: then ${address} answered with ${code}. ${remedies[code] ?? ''}`.trimEnd(),
   );
 }

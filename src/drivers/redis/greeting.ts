@@ -1,4 +1,5 @@
-import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import { StoreMisconfiguredError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { Runtime } from '../../time/index.js';
 import { assertKeepsData, assertUsable, parseFacts, type RedisFacts } from './checks.js';
 import type { Topology } from './client.js';
@@ -71,7 +72,8 @@ async function assertMaster(
 ): Promise<void> {
   const role = facts?.role || (await roleOf(link, deadlineMs));
   if (role === 'master') return;
-  throw new UnreachableError(
+  throw unreachable(
+    'replica',
     `${link.address} was said to be the master, and is a replica: the failover is not over, or the news of it have not reached everybody.`,
   );
 }

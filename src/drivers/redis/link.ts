@@ -1,12 +1,13 @@
 import { constants } from 'node:buffer';
 import {
   OptionError,
-  OutcomeUnknownError,
+  type OutcomeUnknownError,
   StoreMisconfiguredError,
-  UnreachableError,
 } from '../../errors/index.js';
+import { type ErrorKind, ofKind } from '../../errors/kinds.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
-import { connectFailure } from '../connect-failure.js';
+import { connectFailure, connectFailureKind } from '../connect-failure.js';
 import {
   callTaking,
   NotSentError,
@@ -49,6 +50,7 @@ export class Link {
   readonly #deadlines: EarliestDeadline<Caller>;
   readonly #endListeners = new Set<(reason: string) => void>();
   #endReason: string | undefined;
+  #endKind: ErrorKind | undefined;
   #turn: 'quiet' | 'begun' | 'corked' = 'quiet';
   /** The last thing the client complained about: why a connection attempt failed. */
   #complaint: Error | undefined;
@@ -58,13 +60,13 @@ export class Link {
     this.address = address;
     this.#isTls = isTls ?? address.startsWith('rediss:');
     this.#deadlines = new EarliestDeadline(runtime, this.#pending, ({ what }) =>
-      this.end(`${what} was not answered in time`),
+      this.end(`${what} was not answered in time`, 'timeout'),
     );
     this.#runtime = runtime;
     client.on('error', (error: Error) => {
       this.#complaint = error;
     });
-    client.on('end', () => this.end('the server closed the connection'));
+    client.on('end', () => this.end('the server closed the connection', 'reset'));
   }
 
   /**
@@ -85,7 +87,7 @@ export class Link {
     signal.addEventListener('abort', abort);
     link.onEnd(() => signal.removeEventListener('abort', abort));
     const timer = runtime.setTimer(timeoutMs, () =>
-      link.end(`no answer within ${Math.round(timeoutMs)} ms`),
+      link.end(`no answer within ${Math.round(timeoutMs)} ms`, 'timeout'),
     );
     try {
       await link.#connect(signal);
@@ -127,8 +129,13 @@ export class Link {
       isTls,
       otherwise: isTls ? 'redis for rediss in the URL' : 'rediss for redis in the URL',
     };
-    const why = connectFailure(complaint ?? this.#endReason, spoken);
-    return new UnreachableError(`could not connect to ${this.address}: ${why}.`, complaint);
+    const reason = complaint ?? ofKind(this.#endKind, new Error(this.#endReason));
+    const why = connectFailure(reason, spoken);
+    return unreachable(
+      connectFailureKind(reason),
+      `could not connect to ${this.address}: ${why}.`,
+      complaint,
+    );
   }
 
   get alive(): boolean {
@@ -200,7 +207,7 @@ export class Link {
 
   #reasonNotToSend(args: readonly (string | number)[], { what }: Caller): Error | undefined {
     if (!this.alive)
-      return new UnreachableError(`${this.address} is not connected; ${what} was not sent`);
+      return unreachable('unreachable', `${this.address} is not connected; ${what} was not sent`);
     const length = lengthOf(args);
     if (length <= constants.MAX_STRING_LENGTH) return undefined;
     const remedy = 'send it in several parts; nothing was sent';
@@ -239,31 +246,38 @@ export class Link {
     if (replyCode(error) !== undefined) this.#settle(caller, error);
     else if (error instanceof NotSentError || /enableOfflineQueue/.test(error.message)) {
       const why = `${caller.what} was not sent to ${this.address}`;
-      this.#settle(caller, new UnreachableError(why));
+      this.#settle(caller, unreachable('unreachable', why));
       // Half-closed: the client has not noticed yet, and would refuse the next call as well.
       this.end('the socket takes nothing more');
-    } else this.#settle(caller, this.#unknown(caller, 'the connection was lost'));
+    } else this.#settle(caller, this.#unknown(caller, 'the connection was lost', 'reset'));
   }
 
   #settle(caller: Caller, error: Error): void {
     if (this.#pending.delete(caller)) caller.failed(error);
   }
 
-  #unknown({ what }: Caller, reason: string): OutcomeUnknownError {
-    return new OutcomeUnknownError(
+  #unknown({ what }: Caller, reason: string, kind: ErrorKind | undefined): OutcomeUnknownError {
+    return outcomeUnknown(
+      kind,
       `${what} was sent to ${this.address}, and then ${reason}: it may or may not have been executed.`,
     );
   }
 
-  /** Ends the link and everything that waits on it. Safe to call twice. */
-  end(reason: string): void {
+  /**
+   * Ends the link and everything that waits on it. Safe to call twice.
+   *
+   * @param kind of what that is to them, if it is known.
+   */
+  end(reason: string, kind?: ErrorKind): void {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
+    this.#endKind = kind;
     this.#client.disconnect();
     // `disconnect` says goodbye and waits for the other side, which may be frozen, and still delivers what is buffered.
     this.#client.stream?.destroy();
     this.#deadlines.stop();
-    for (const caller of [...this.#pending]) this.#settle(caller, this.#unknown(caller, reason));
+    for (const caller of [...this.#pending])
+      this.#settle(caller, this.#unknown(caller, reason, kind));
     for (const listener of [...this.#endListeners]) listener(reason);
     this.#endListeners.clear();
   }

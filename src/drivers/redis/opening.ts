@@ -1,4 +1,5 @@
-import { StoreMisconfiguredError, TenureError, UnreachableError } from '../../errors/index.js';
+import { StoreMisconfiguredError, TenureError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { RedisSource, Search } from './client.js';
 import { Link } from './link.js';
 
@@ -29,5 +30,5 @@ export async function openLink(
       if (!(failure instanceof StoreMisconfiguredError)) failure = error;
     }
   }
-  throw failure ?? new UnreachableError(`nobody told of a server of ${source.address}`);
+  throw failure ?? unreachable('unreachable', `nobody told of a server of ${source.address}`);
 }

@@ -1,4 +1,4 @@
-import { OutcomeUnknownError } from '../../errors/index.js';
+import { outcomeUnknown } from '../../errors/unanswered.js';
 import { replyCode } from './errors.js';
 import type { Caller, Link } from './link.js';
 import { type Confirmation, shortfallOf } from './replicas.js';
@@ -116,7 +116,8 @@ export class ScriptRun implements Caller {
     link.end('it answered with something that is no answer');
     const { name } = this.script;
     this.reject(
-      new OutcomeUnknownError(
+      outcomeUnknown(
+        undefined,
         `${name} was sent to ${link.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
       ),
     );

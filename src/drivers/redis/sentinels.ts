@@ -1,8 +1,6 @@
-import {
-  StoreMisconfiguredError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { kindTold } from '../../errors/error-kind.js';
+import { StoreMisconfiguredError, StoreRefusedError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import { type Answers, askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
@@ -86,7 +84,8 @@ export class SentinelSource implements RedisSource {
     const ofSome = kinds
       .filter(({ count }) => count > 0)
       .map(({ count, says }) => ` By ${count} of ${sentinels.length}, ${says}`);
-    return new UnreachableError(
+    return unreachable(
+      kindTold(last) ?? (unknownCount > 0 ? 'replica' : 'timeout'),
       `no sentinel of ${address} could be asked for the master: ${last?.message ?? 'none answered in time.'}${ofSome.join('')}`,
       last,
     );

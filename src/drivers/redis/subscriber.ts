@@ -1,4 +1,6 @@
-import { TenureError, UnreachableError } from '../../errors/index.js';
+import { kindTold } from '../../errors/error-kind.js';
+import { TenureError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, realRuntime, sleep } from '../../time/index.js';
 import type { RedisSource } from './client.js';
@@ -170,7 +172,7 @@ export class RedisSubscriber implements EventSource<RedisSubscriberEvents> {
         ? replyError(error as Error, 'SUBSCRIBE', this.#source.address)
         : error instanceof TenureError
           ? error
-          : new UnreachableError(String(error));
+          : unreachable(kindTold(error), String(error));
     this.#events.emit('warning', { address: this.#source.address, message: known.message });
   }
 

@@ -1,11 +1,10 @@
 import {
-  OutcomeUnknownError,
   RecordCorruptError,
   StoreMisconfiguredError,
   StoreRefusedError,
   type TenureError,
-  UnreachableError,
 } from '../../errors/index.js';
+import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 
 /** What SQLite was doing: a commit that fails may yet be found in the file, anything before it not. */
 export type SqlitePhase = 'open' | 'transaction' | 'commit';
@@ -59,7 +58,7 @@ export function sqliteError(
     case 6:
     case 15:
     case 14:
-      return new UnreachableError(`${was} was not executed: ${name} (${code}).`);
+      return unreachable('unreachable', `${was} was not executed: ${name} (${code}).`);
     case 3:
     case 8:
     case 23:
@@ -81,7 +80,8 @@ export function sqliteError(
       );
     case 10:
       if (phase !== 'commit') break;
-      return new OutcomeUnknownError(
+      return outcomeUnknown(
+        undefined,
         `${was} failed while it was being written (${name}, ${code}): it may be found executed after a restart. Look at the disk.`,
       );
     case 1:

@@ -9,11 +9,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  StoreMisconfiguredError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../../errors/index.js';
+import { StoreMisconfiguredError, StoreRefusedError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import { requireLocalFileSystem, type StatFileSystem } from './file-systems.js';
 
 /** Which file it is, whatever its name: another one under the same name is another store. */
@@ -124,6 +121,6 @@ function explaining<Value>(path: string, act: () => Value): Value {
         `${path} cannot be made: the disk is full. Make room.`,
         error,
       );
-    throw new UnreachableError(`${path} cannot be reached (${code}).`, error);
+    throw unreachable(undefined, `${path} cannot be reached (${code}).`, error);
   }
 }

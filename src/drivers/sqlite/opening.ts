@@ -1,4 +1,5 @@
-import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import { StoreMisconfiguredError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { SqliteLibrary, SqliteValue } from './client.js';
 import type { SqliteClock } from './clock.js';
 import { SqliteConnection } from './connection.js';
@@ -23,10 +24,10 @@ export function openConnection(
   clock: SqliteClock,
 ): SqliteConnection {
   const identity = identifyFile(path);
-  if (identity === undefined) throw new UnreachableError(`${path} was removed just now.`);
+  if (identity === undefined) throw unreachable('unreachable', `${path} was removed just now.`);
   const connection = new SqliteConnection(library, path, identity);
   try {
-    if (connection.isMoved()) throw new UnreachableError(`${path} was replaced just now.`);
+    if (connection.isMoved()) throw unreachable('unreachable', `${path} was replaced just now.`);
     connection.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     requireOwnFile(connection, schema);
     requireSetting(connection, 'journal_mode', 'wal', 'wal');

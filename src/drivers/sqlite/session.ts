@@ -1,4 +1,5 @@
 import { ClosedError, TenureError, UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, type Timer } from '../../time/index.js';
 import type { SqliteClock } from './clock.js';
@@ -198,7 +199,7 @@ export class SqliteSession implements EventSource<SqliteEvents> {
   #meaningOf({ resultCode, phase }: SqliteFailure, { operation }: WaitingCall): TenureError {
     this.#afterFailure(resultCode);
     return isMovedCode(resultCode)
-      ? new UnreachableError(`${this.path} was replaced just now.`)
+      ? unreachable('unreachable', `${this.path} was replaced just now.`)
       : sqliteError(resultCode, phase, operation, this.path);
   }
 

@@ -1,4 +1,5 @@
-import { UnreachableError } from '../../errors/index.js';
+import type { UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { Runtime, Timer } from '../../time/index.js';
 import type { SqliteConnection } from './connection.js';
 import { findLockHolder } from './lock-holder.js';
@@ -74,7 +75,8 @@ export class WaitingCall {
     const { operation, path, timeoutMs } = this.#options;
     const was = `${operation} was not executed within ${Math.round(timeoutMs)} ms`;
     this.reject(
-      new UnreachableError(
+      unreachable(
+        'timeout',
         this.#hasMetLock && this.failure === undefined
           ? `${was}: ${path} stayed locked. ${this.#whoLocks()}`
           : `${was}. ${this.failure?.message ?? `This process came to it too late, or is still opening ${path}.`}`,
@@ -85,7 +87,10 @@ export class WaitingCall {
   endByClosing(): void {
     const { operation, path } = this.#options;
     this.reject(
-      new UnreachableError(`${operation} on ${path} was not executed: it was closed meanwhile.`),
+      unreachable(
+        'unreachable',
+        `${operation} on ${path} was not executed: it was closed meanwhile.`,
+      ),
     );
   }
 

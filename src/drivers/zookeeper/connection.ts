@@ -1,6 +1,9 @@
 import { connect, type Socket } from 'node:net';
+import { kindTold } from '../../errors/error-kind.js';
+import { type ErrorKind, ofKind } from '../../errors/kinds.js';
 import type { Runtime, Timer } from '../../time/index.js';
-import { connectFailure, type Spoken } from '../connect-failure.js';
+import { connectFailure, connectFailureKind, type Spoken } from '../connect-failure.js';
+import { NoAnswerError } from '../deadline.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import {
   ConnectionLostError,
@@ -100,6 +103,7 @@ export class ZooKeeperConnection {
   #pingSentAtMs = 0;
   #heardMs: number;
   #closedBecause: string | undefined;
+  #closedByKind: ErrorKind | undefined;
 
   private constructor(
     { runtime, server, login }: ConnectionOptions,
@@ -116,7 +120,7 @@ export class ZooKeeperConnection {
     this.#heardMs = this.#nowMs();
     socket.removeAllListeners('error');
     socket.removeAllListeners('close');
-    socket.on('error', (error) => this.destroy(error.message));
+    socket.on('error', (error) => this.destroy(error.message, kindTold(error)));
     socket.on('close', () => this.destroy('the server closed the connection'));
     packets.onPacket = (packet) => this.#received(packet);
     this.#schedulePing();
@@ -136,11 +140,9 @@ export class ZooKeeperConnection {
       return await new Promise<ZooKeeperConnection>((resolve, reject) => {
         const fail = (why: unknown) => {
           const words = `${endpointText(server)}: ${connectFailure(why, spoken)}`;
-          reject(new ConnectionLostError(words));
+          reject(ofKind(connectFailureKind(why), new ConnectionLostError(words)));
         };
-        timer = runtime.setTimer(connectTimeoutMs, () =>
-          fail(`no session within ${Math.round(connectTimeoutMs)} ms`),
-        );
+        timer = runtime.setTimer(connectTimeoutMs, () => fail(new NoAnswerError(connectTimeoutMs)));
         socket.once('error', fail);
         socket.once('close', () => fail('the server closed the connection'));
         socket.once('connect', () => {
@@ -274,26 +276,34 @@ export class ZooKeeperConnection {
     });
   }
 
-  /** Ends the connection; the session lives on for its time-out. */
-  destroy(reason: string): void {
-    this.#close(reason, () => this.#socket.destroy());
+  /**
+   * Ends the connection; the session lives on for its time-out.
+   *
+   * @param kind of what that is to who waits for an answer, if it is known.
+   */
+  destroy(reason: string, kind?: ErrorKind): void {
+    this.#close(reason, () => this.#socket.destroy(), kind);
   }
 
-  #close(reason: string, end: () => void): void {
+  #close(reason: string, end: () => void, kind?: ErrorKind): void {
     if (this.#closedBecause !== undefined) return;
     this.#closedBecause = reason;
+    this.#closedByKind = kind;
     this.#pingTimer?.cancel();
     end();
     this.#dataWatches.clear();
     this.#childWatches.clear();
-    for (const pending of this.#pending.splice(0)) pending.fail(new ConnectionLostError(reason));
+    for (const pending of this.#pending.splice(0)) pending.fail(this.#lost(reason));
     for (const listener of this.#closeListeners) listener(reason);
     this.#closeListeners.clear();
   }
 
+  #lost(reason: string): ConnectionLostError {
+    return ofKind(this.#closedByKind, new ConnectionLostError(reason));
+  }
+
   #request(code: number, write: (writer: JuteWriter) => void): Promise<JuteReader> {
-    if (this.#closedBecause !== undefined)
-      return Promise.reject(new ConnectionLostError(this.#closedBecause));
+    if (this.#closedBecause !== undefined) return Promise.reject(this.#lost(this.#closedBecause));
     const xid = this.#xid;
     this.#xid = xid === 0x7fffffff ? 1 : xid + 1;
     const writer = new JuteWriter().int(xid).int(code);
@@ -367,7 +377,7 @@ export class ZooKeeperConnection {
       sessionTimeoutMs * pingShare,
       () => {
         if (this.#nowMs() - this.#heardMs > silenceMs) {
-          this.destroy(`no answer for ${Math.round(this.#nowMs() - this.#heardMs)} ms`);
+          this.destroy(`no answer for ${Math.round(this.#nowMs() - this.#heardMs)} ms`, 'timeout');
           return;
         }
         this.#pingSentAtMs = this.#nowMs();

@@ -8,5 +8,5 @@ export {
   SessionExpiredError,
   ZooKeeperError,
 } from './errors.js';
-export { Link } from './link.js';
+export { Link, type LinkFailure } from './link.js';
 export type { NodeContent, NodeOperation, NodeOperationResult, NodeStat } from './protocol.js';

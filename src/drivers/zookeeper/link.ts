@@ -1,4 +1,6 @@
+import { kindOfServers } from '../../errors/error-kind.js';
 import { StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
+import { carriedKind, type ErrorKind } from '../../errors/kinds.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { Backoff, type Runtime, type Timer } from '../../time/index.js';
 import type { Endpoint } from '../endpoint.js';
@@ -28,6 +30,13 @@ export interface LinkEvents {
   readonly expired: undefined;
 }
 
+/** Why no server of an ensemble can be had. */
+export interface LinkFailure {
+  /** Of each that was tried, parted by semicolons. */
+  readonly says: string;
+  readonly kind: ErrorKind | undefined;
+}
+
 interface Waiter {
   resolve(connection: ZooKeeperConnection): void;
   reject(error: Error): void;
@@ -50,7 +59,7 @@ export class Link {
   #isOver = false;
   #pauseTimer: Timer | undefined;
   /** By server. */
-  readonly #failures = new Map<string, string>();
+  readonly #failures = new Map<string, Error>();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -80,8 +89,13 @@ export class Link {
   }
 
   /** Why the last attempts to connect failed, of each server that was tried since there was a connection. */
-  get failure(): string | undefined {
-    return this.#failures.size === 0 ? undefined : [...this.#failures.values()].join('; ');
+  get failure(): LinkFailure | undefined {
+    if (this.#failures.size === 0) return undefined;
+    const failures = [...this.#failures.values()];
+    return {
+      says: failures.map(({ message }) => message).join('; '),
+      kind: kindOfServers(failures.map((failure) => carriedKind(failure))),
+    };
   }
 
   /** Waits for a connection for as long as it takes: bound it. Take the waiter back with `forget`. */
@@ -174,7 +188,7 @@ export class Link {
   #failed(server: Endpoint, error: Error): void {
     this.#isConnecting = false;
     if (this.#isOver) return;
-    this.#failures.set(`${server.host}:${server.port}`, error.message);
+    this.#failures.set(`${server.host}:${server.port}`, error);
     if (error instanceof SessionExpiredError && this.#options.keepsSession) {
       this.#isOver = true;
       this.#events.emit('expired', undefined);

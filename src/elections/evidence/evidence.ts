@@ -1,4 +1,4 @@
-import type { ErrorKind } from '../../errors/error-kind.js';
+import type { ErrorKind } from '../../errors/kinds.js';
 import type { EndReason, LeaseState } from '../../leases/index.js';
 
 /**

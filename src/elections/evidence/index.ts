@@ -1,4 +1,4 @@
-export type { ErrorKind } from '../../errors/error-kind.js';
+export type { ErrorKind } from '../../errors/kinds.js';
 export { readEvidence } from './book.js';
 export * from './evidence.js';
 export { EvidenceRecorder } from './recorder.js';

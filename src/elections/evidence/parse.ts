@@ -1,5 +1,5 @@
 import { validateName } from '../../coordinators/index.js';
-import { type ErrorKind, errorKinds } from '../../errors/error-kind.js';
+import { type ErrorKind, errorKinds } from '../../errors/kinds.js';
 import type { EndReason, LeaseState } from '../../leases/index.js';
 import {
   type Evidence,

@@ -1,4 +1,5 @@
-import { type ErrorKind, errorKindOf } from '../../errors/error-kind.js';
+import { errorKindOf } from '../../errors/error-kind.js';
+import type { ErrorKind } from '../../errors/kinds.js';
 import { elapsedMs, type Instant, isBefore } from '../../time/index.js';
 import { type RenewalsSeen, renewalsKept, renewalsShown } from './evidence.js';
 

@@ -6,6 +6,7 @@ import {
   type TenureError,
   UnreachableError,
 } from '../../errors/index.js';
+import { carriedKind, type ErrorKind, ofKind } from '../../errors/kinds.js';
 import { sanitizedCause } from '../../errors/redact.js';
 
 /** An error as it travels between threads, where a clone would lose its class and its code. */
@@ -15,6 +16,7 @@ export interface WireError {
   readonly stack: string | undefined;
   readonly code: string | undefined;
   readonly storeCode: string | undefined;
+  readonly kind: ErrorKind | undefined;
   readonly cause: WireError | undefined;
 }
 
@@ -27,6 +29,7 @@ export function toWire(thrown: unknown): WireError {
     stack,
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     storeCode: error instanceof StoreRefusedError ? error.storeCode : undefined,
+    kind: carriedKind(error),
     cause: cause instanceof Error ? toWire(cause) : undefined,
   };
 }
@@ -35,7 +38,7 @@ export function toWire(thrown: unknown): WireError {
 export function fromWire(wire: WireError): Error {
   const error = revive(wire, wire.cause === undefined ? undefined : fromWire(wire.cause));
   if (wire.stack !== undefined) error.stack = wire.stack;
-  return error;
+  return ofKind(wire.kind, error);
 }
 
 function revive({ code, storeCode, name, message }: WireError, cause: Error | undefined): Error {

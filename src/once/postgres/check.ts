@@ -1,5 +1,6 @@
 import { type ServerCheck, sqlStateOf } from '../../drivers/postgres/index.js';
 import { StoreMisconfiguredError } from '../../errors/index.js';
+import { ofKind } from '../../errors/kinds.js';
 import { tooNew } from './migration.js';
 import { part, schemaVersion } from './schema.js';
 
@@ -11,9 +12,9 @@ export function onceServerCheck(schema: string, quotedSchema: string): ServerChe
       (SELECT max(v.version) FROM ${quotedSchema}.versions AS v WHERE v.part = '${part}')::int AS version`,
     accept: (row) => {
       if (row.standby === true)
-        throw refused('it is a standby (pg_is_in_recovery() is true); connect to the primary');
+        throw readOnly('it is a standby (pg_is_in_recovery() is true); connect to the primary');
       if (row.read_only === 'on')
-        throw refused('default_transaction_read_only is on; connect with a role that may write');
+        throw readOnly('default_transaction_read_only is on; connect with a role that may write');
       const version = Number(row.version ?? 0);
       if (version < schemaVersion) throw notMigrated(schema);
       if (version > schemaVersion) throw tooNew(schema, version);
@@ -35,6 +36,6 @@ function notMigrated(schema: string): StoreMisconfiguredError {
   );
 }
 
-function refused(reason: string): StoreMisconfiguredError {
-  return new StoreMisconfiguredError(`the server was not accepted: ${reason}.`);
+function readOnly(reason: string): StoreMisconfiguredError {
+  return ofKind('replica', new StoreMisconfiguredError(`the server was not accepted: ${reason}.`));
 }

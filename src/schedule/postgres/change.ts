@@ -1,6 +1,6 @@
 import { NoAnswerError } from '../../drivers/deadline.js';
 import { classifyPostgresError } from '../../drivers/postgres/index.js';
-import { UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { Runtime } from '../../time/index.js';
 import type { Decision, Standing, Step } from '../rules/steps.js';
 import { decided } from '../rules/steps.js';
@@ -91,7 +91,7 @@ export class Change {
 
   #late(): Error {
     if (this.#stage === 'waiting')
-      return new UnreachableError(`${this.what} was not sent: no connection was free in time.`);
+      return unreachable('timeout', `${this.what} was not sent: no connection was free in time.`);
     const phase = this.#stage === 'committing' ? 'commit' : 'transaction';
     return classifyPostgresError(new NoAnswerError(this.#timeoutMs), phase, this.what);
   }

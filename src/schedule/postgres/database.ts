@@ -10,7 +10,8 @@ import {
   runTransaction,
   sqlStateOf,
 } from '../../drivers/postgres/index.js';
-import { StoreMisconfiguredError, UnreachableError } from '../../errors/index.js';
+import { StoreMisconfiguredError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { Runtime } from '../../time/index.js';
 import type { JobsView } from '../contract.js';
 import type { RunRecord } from '../records.js';
@@ -168,7 +169,7 @@ export class JobDatabase {
         // Others had all connections for so long. This one is as good as it was.
         if (this.#nowMs() >= endMs) {
           session.end(true);
-          throw new UnreachableError(`${what} was not sent: no connection was free in time.`);
+          throw unreachable('timeout', `${what} was not sent: no connection was free in time.`);
         }
         return await use(session, () => Math.max(1, endMs - this.#nowMs()), what);
       }),

@@ -7,6 +7,7 @@ import { poll } from '../../../coordinators/redis-quorum/poll.js';
 import type { LedgerStep } from '../../../coordinators/rules/ledger-coordinator.js';
 import { MemoryCaller } from '../../../drivers/memory/index.js';
 import { OutcomeUnknownError, type TenureError, UnreachableError } from '../../../errors/index.js';
+import { outcomeUnknown, unreachable } from '../../../errors/unanswered.js';
 import type { Unsubscribe } from '../../../events/index.js';
 import type { Runtime } from '../../../time/index.js';
 import type { SimLink } from '../../network/link.js';
@@ -145,5 +146,5 @@ export function undecided(
   isInDoubt = votes.some(mayBeExecuted),
 ): TenureError {
   const words = `${operation} had no answer from a majority of ${votes.length} nodes. Try again.`;
-  return isInDoubt ? new OutcomeUnknownError(words) : new UnreachableError(words);
+  return isInDoubt ? outcomeUnknown('timeout', words) : unreachable('timeout', words);
 }
