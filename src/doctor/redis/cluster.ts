@@ -1,6 +1,7 @@
 import { RedisKeys } from '../../coordinators/redis/keys.js';
 import { promisesOf } from '../../coordinators/redis/promises.js';
 import { type Endpoint, endpointText } from '../../drivers/endpoint.js';
+import { slotRanges } from '../../drivers/redis/cluster.js';
 import { replyCode } from '../../drivers/redis/errors.js';
 import type { Link } from '../../drivers/redis/link.js';
 import { slotOf } from '../../drivers/redis/slot.js';
@@ -8,7 +9,7 @@ import { judgeAll, type Looked } from '../check.js';
 import type { Purpose } from '../finding.js';
 import type { ClusterInfo } from './facts.js';
 import { clusterChecks } from './judge-cluster.js';
-import { type Ask, asker, fieldsOf, lookWith, openTo } from './look.js';
+import { asker, fieldsOf, lookWith, openTo } from './look.js';
 import type { Places } from './places.js';
 import { type Inspected, inspect, messageOf } from './server.js';
 
@@ -89,9 +90,10 @@ async function lookAtNode(
   purpose: Purpose,
 ): Promise<Said> {
   const ask = asker(link, purpose);
-  if (await isAlone(ask)) return { stranger: endpointText(seed) };
+  const asked = ask('CLUSTER', 'SLOTS');
+  if (await isAlone(asked)) return { stranger: endpointText(seed) };
   const info = await lookWith(ask('CLUSTER', 'INFO'), 'CLUSTER INFO', 'cluster|info', readInfo);
-  const slots = await lookWith(ask('CLUSTER', 'SLOTS'), 'CLUSTER SLOTS', 'cluster|slots', (reply) =>
+  const slots = await lookWith(asked, 'CLUSTER SLOTS', 'cluster|slots', (reply) =>
     ownerIn(reply, slot, seed.host),
   );
   // Without the right to ask, the node that is named may be the one or not; what it says of itself counts all the same.
@@ -99,9 +101,10 @@ async function lookAtNode(
   return { info, owner: slots.fact?.endpoint, ownerId: slots.fact?.id };
 }
 
-async function isAlone(ask: Ask): Promise<boolean> {
+/** @param asked the answer to CLUSTER SLOTS. */
+async function isAlone(asked: Promise<unknown>): Promise<boolean> {
   try {
-    await ask('CLUSTER', 'SLOTS');
+    await asked;
     return false;
   } catch (error) {
     if (replyCode(error) === undefined) throw error;
@@ -124,17 +127,10 @@ interface Owner {
   readonly id: string | undefined;
 }
 
-/** Of the reply of CLUSTER SLOTS. A node that leaves out a host means the one it was reached by. */
+/** Of the reply of CLUSTER SLOTS. */
 function ownerIn(reply: unknown, slot: number, askedHost: string): Owner | undefined {
-  type Range = readonly [
-    first: number,
-    last: number,
-    master?: readonly [host: string, port: number, id?: string],
-  ];
-  const ranges = Array.isArray(reply) ? (reply as Range[]) : [];
-  const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
-  if (master === undefined) return undefined;
-  const [host, port, id] = master;
-  const isLeftOut = host === '' || host === '?';
-  return { endpoint: { host: isLeftOut ? askedHost : host, port: Number(port) }, id };
+  const range = slotRanges(reply, askedHost).find(
+    ({ first, last }) => first <= slot && slot <= last,
+  );
+  return range && { endpoint: range.master, id: range.masterId };
 }

@@ -5,7 +5,6 @@ import { type Endpoint, endpointText } from '../endpoint.js';
 import { askAll } from './asking.js';
 import type { RedisNode, RedisSource, Search } from './client.js';
 import { type NodeAddressMap, translated } from './endpoint.js';
-import type { Link } from './link.js';
 import { slotOf } from './slot.js';
 
 export interface ClusterParts {
@@ -53,7 +52,8 @@ export class ClusterSource implements RedisSource {
       asked,
       async (link, deadlineMs) => {
         const host = asked.find(({ address }) => address === link.address)?.endpoint.host ?? '';
-        const ranges = await slotRanges(link, host, deadlineMs);
+        const reply = await link.call('cluster', ['slots'], 'CLUSTER SLOTS', deadlineMs);
+        const ranges = slotRanges(reply, host);
         hasAnswered = true;
         for (const { master } of ranges) masters.set(endpointText(master), master);
         return ranges.find(({ first, last }) => first <= slot && slot <= last)?.master;
@@ -94,21 +94,27 @@ interface SlotRange {
   readonly first: number;
   readonly last: number;
   readonly master: Endpoint;
+  /** A server has one, by whatever addresses it is reached. */
+  readonly masterId: string | undefined;
 }
 
-/** `askedHost` is what a node means that leaves out a host: the one it was reached by. */
-async function slotRanges(
-  link: Link,
-  askedHost: string,
-  deadlineMs: number,
-): Promise<readonly SlotRange[]> {
-  const reply = await link.call('cluster', ['slots'], 'CLUSTER SLOTS', deadlineMs);
+/**
+ * Reads the reply of CLUSTER SLOTS.
+ *
+ * @param askedHost what a node means that leaves out a host: the one it was reached by.
+ */
+export function slotRanges(reply: unknown, askedHost: string): readonly SlotRange[] {
   type Range = readonly [first: unknown, last: unknown, master?: readonly unknown[]];
   return (Array.isArray(reply) ? (reply as Range[]) : []).flatMap(([first, last, master]) => {
-    const [told, port] = master ?? [];
+    const [told, port, id] = master ?? [];
     const host = typeof told === 'string' && told !== '' && told !== '?' ? told : askedHost;
     if (!(Number(port) > 0)) return [];
-    return [{ first: Number(first), last: Number(last), master: { host, port: Number(port) } }];
+    return [
+      {
+        ...{ first: Number(first), last: Number(last), master: { host, port: Number(port) } },
+        masterId: typeof id === 'string' ? id : undefined,
+      },
+    ];
   });
 }
 

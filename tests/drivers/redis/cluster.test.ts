@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { slotRanges } from '../../../src/drivers/redis/cluster.js';
 import { defineScript, RedisConnection, redisSource } from '../../../src/drivers/redis/index.js';
 import { StoreMisconfiguredError } from '../../../src/errors/index.js';
 import { redisStreams } from '../../../src/redis.js';
@@ -17,6 +18,27 @@ const increase = defineScript(
   'increase',
   "call('GET', KEYS[3]) call('INCR', KEYS[2]) return number(call('INCR', KEYS[1]))",
 );
+
+describe('what a node says of the slots', () => {
+  it('names a master by where it can be reached: without a host it means its own', () => {
+    const reply = [
+      [0, 5, ['10.0.0.1', 7001, 'one'], ['10.0.0.2', 7002, 'its replica']],
+      [6, 8, ['', 7003, 'two']],
+      [9, 9, ['?', 7003]],
+      [10, 10, [null, 7003, 'two']],
+      [11, 11, ['10.0.0.4', 0, 'without a port']],
+      [12, 12],
+    ];
+    const asked = { host: 'asked', port: 7003 };
+    expect(slotRanges(reply, 'asked')).toEqual([
+      { first: 0, last: 5, master: { host: '10.0.0.1', port: 7001 }, masterId: 'one' },
+      { first: 6, last: 8, master: asked, masterId: 'two' },
+      { first: 9, last: 9, master: asked, masterId: undefined },
+      { first: 10, last: 10, master: asked, masterId: 'two' },
+    ]);
+    expect(slotRanges('OK', 'asked')).toEqual([]);
+  });
+});
 
 describe('a node of a cluster', () => {
   let cluster: RedisCluster;
