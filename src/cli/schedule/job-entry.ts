@@ -59,18 +59,20 @@ function optionsOf(node: YamlNode, fields: Fields<JobKey>, mistakes: Mistakes): 
   if (cron === undefined)
     mistakes.add(node.complain('has no cron', `add one, such as cron: '0 3 * * *'`));
   const count = 'use a whole number';
-  const read = <Value>(part: YamlNode | undefined, as: (part: YamlNode) => Value) =>
-    part && mistakes.of(() => as(part));
   const options = {
-    cron: read(cron, (part) => part.text(`put it in quotes: cron: '*/5 * * * *'`)) ?? anyCron,
-    timeZone: read(timeZone, (part) => part.text('use a name such as Europe/Berlin')),
-    misfire: read(misfire, (part) => part.text('use skip, once or all') as Misfire),
-    lateAfterMs: read(lateAfter, (part) => duration(part)),
-    catchUpMs: read(catchUp, (part) => duration(part)),
-    timeoutMs: read(timeout, (part) => duration(part, { smallestMs: 1, largestMs: yearMs })),
-    retry: read(retry, (part) => retryOf(part, mistakes)),
-    resumeLimit: read(resumeLimit, (part) => part.number(count)),
-    keepRuns: read(keepRuns, (part) => part.number(count)),
+    cron:
+      mistakes.ofPart(cron, (part) => part.text(`put it in quotes: cron: '*/5 * * * *'`)) ??
+      anyCron,
+    timeZone: mistakes.ofPart(timeZone, (part) => part.text('use a name such as Europe/Berlin')),
+    misfire: mistakes.ofPart(misfire, (part) => part.text('use skip, once or all') as Misfire),
+    lateAfterMs: mistakes.ofPart(lateAfter, (part) => duration(part)),
+    catchUpMs: mistakes.ofPart(catchUp, (part) => duration(part)),
+    timeoutMs: mistakes.ofPart(timeout, (part) =>
+      duration(part, { smallestMs: 1, largestMs: yearMs }),
+    ),
+    retry: mistakes.ofPart(retry, (part) => retryOf(part, mistakes)),
+    resumeLimit: mistakes.ofPart(resumeLimit, (part) => part.number(count)),
+    keepRuns: mistakes.ofPart(keepRuns, (part) => part.number(count)),
   };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as unknown as JobOptions;
@@ -80,11 +82,9 @@ function retryOf(node: YamlNode, mistakes: Mistakes): RetryOptions | undefined {
   const { limit, firstPause, longestPause } = node.fields(retryKeys, mistakes);
   if (limit === undefined) throw node.complain('has no limit', 'add one, such as limit: 3');
   const limits = { smallestMs: 1, largestMs: dayMs };
-  const read = <Value>(part: YamlNode | undefined, as: (part: YamlNode) => Value) =>
-    part && mistakes.of(() => as(part));
-  const limitCount = read(limit, (part) => part.number('use a whole number'));
-  const firstPauseMs = read(firstPause, (part) => duration(part, limits));
-  const longestPauseMs = read(longestPause, (part) => duration(part, limits));
+  const limitCount = mistakes.ofPart(limit, (part) => part.number('use a whole number'));
+  const firstPauseMs = mistakes.ofPart(firstPause, (part) => duration(part, limits));
+  const longestPauseMs = mistakes.ofPart(longestPause, (part) => duration(part, limits));
   if (limitCount === undefined) return undefined;
   return {
     limit: limitCount,

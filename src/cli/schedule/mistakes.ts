@@ -29,6 +29,11 @@ export class Mistakes {
     }
   }
 
+  /** As {@link of}, for a part that may be left out. */
+  ofPart<Part, Value>(part: Part | undefined, read: (part: Part) => Value): Value | undefined {
+    return part === undefined ? undefined : this.of(() => read(part));
+  }
+
   /** @throws {OptionError} if there is one mistake. @throws {MistakesError} for several. */
   throwIfAny(): void {
     const [only, ...others] = this.#errors;
