@@ -15,7 +15,7 @@ export interface ShardOwnership extends OwnedShard {
   readonly term: number;
 }
 
-/** Where users hear of the failures of a worker that they know only through another one. */
+/** @internal Where users hear of the failures of a worker that they know only through another one. */
 export type HeardElsewhere = Pick<OutageWarningOptions, 'listen' | 'isHeard'>;
 
 /**
@@ -38,7 +38,10 @@ export class ShardWorker implements AsyncDisposable {
   #generation = 0;
 
   /** Connects to nothing. @throws {OptionError} */
-  constructor(options: ShardWorkerOptions, /** @internal */ elsewhere?: HeardElsewhere) {
+  constructor(options: ShardWorkerOptions);
+  /** @internal */
+  constructor(options: ShardWorkerOptions, elsewhere: HeardElsewhere);
+  constructor(options: ShardWorkerOptions, elsewhere?: HeardElsewhere) {
     this.#options = resolveShardWorkerOptions(options);
     this.#warnOfOutages(elsewhere);
   }
