@@ -1,18 +1,23 @@
 import { StoreMisconfiguredError } from '../../errors/index.js';
+import { ofKind } from '../../errors/kinds.js';
 import type { ResolvedOptions } from './options.js';
 import type { FitRow } from './statements.js';
 
 /** @throws {StoreMisconfiguredError} if the server cannot keep what the fence promises on it. */
 export function assertFit(row: FitRow, { durability }: ResolvedOptions, what: string): void {
   const reason = unfitness(row, durability);
-  if (reason !== undefined) throw new StoreMisconfiguredError(`${what} was refused: ${reason}.`);
+  if (reason === undefined) return;
+  const kind = reason === readOnly ? 'replica' : 'denied';
+  throw ofKind(kind, new StoreMisconfiguredError(`${what} was refused: ${reason}.`));
 }
+
+const readOnly = 'read_only is on, as on a replica; connect to the primary';
 
 function unfitness(row: FitRow, durability: 'crash' | 'process'): string | undefined {
   if (!isKnown(String(row.version)))
     return `the server is version ${row.version}; use MariaDB from 10.3 or MySQL from 8.0`;
   // An account that may write nevertheless would write past the fence of the primary.
-  if (isOn(row.readOnly)) return 'read_only is on, as on a replica; connect to the primary';
+  if (isOn(row.readOnly)) return readOnly;
   if (durability === 'process') return undefined;
   if (!['1', '3'].includes(String(row.flushLog))) {
     return `innodb_flush_log_at_trx_commit is ${row.flushLog}, so a crash may forget terms that were installed; set it to 1, or choose durability: 'process'`;

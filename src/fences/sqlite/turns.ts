@@ -1,4 +1,4 @@
-import { UnreachableError } from '../../errors/index.js';
+import { unreachable } from '../../errors/unanswered.js';
 import type { Runtime } from '../../time/index.js';
 
 /** One connection has one transaction at a time: those of a fence take turns, in the order in which they came. */
@@ -40,7 +40,8 @@ export class Turns {
     return new Promise((resolve, reject) => {
       const timer = this.#runtime.setTimer(limitMs, () =>
         reject(
-          new UnreachableError(
+          unreachable(
+            'timeout',
             `${what} was not executed within ${limitMs} ms: another transaction of this fence was open all the time. Keep transactions short, and do not wait for a claim inside one.`,
           ),
         ),
