@@ -28,7 +28,8 @@ export function ofKind<Failure extends Error>(
   kind: ErrorKind | undefined,
   error: Failure,
 ): Failure {
-  if (kind !== undefined) Object.defineProperty(error, kindKey, { value: kind });
+  if (kind !== undefined)
+    Object.defineProperty(error, kindKey, { value: kind, configurable: true });
   return error;
 }
 

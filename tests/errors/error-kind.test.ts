@@ -218,6 +218,7 @@ describe('whatever the words are in which it is said', () => {
     ['a file of SQLite that is not come by', 'timeout', () => lateInFile().catch((error) => error)],
     ['PostgreSQL without our right', 'denied', () => asked('42501', 'statement')],
     ['PostgreSQL that is starting', 'loading', () => asked('57P03', 'connect')],
+    ['PostgreSQL that is shut down meanwhile', 'reset', () => asked('57P01', 'statement')],
     [
       'a member of etcd without a leader',
       'replica',

@@ -1,10 +1,11 @@
+import { kindOfCode } from '../../errors/error-kind.js';
 import {
   type OutcomeUnknownError,
   StoreMisconfiguredError,
   StoreRefusedError,
   TenureError,
 } from '../../errors/index.js';
-import { ofKind } from '../../errors/kinds.js';
+import { type ErrorKind, ofKind } from '../../errors/kinds.js';
 import { outcomeUnknown, unreachable } from '../../errors/unanswered.js';
 import { busyPool, connectFailure, connectFailureKind, type Spoken } from '../connect-failure.js';
 import { NoAnswerError } from '../deadline.js';
@@ -68,10 +69,17 @@ export function classifyPostgresError(
   } else if (isTrustProblem(error)) {
     return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
-  return connectionLoss(phase, what, cause);
+  const kind = state === undefined ? undefined : kindOfCode(state);
+  return connectionLoss(phase, what, cause, kind);
 }
 
-function connectionLoss(phase: PostgresPhase, what: string, cause: Error): TenureError {
+/** @param kind of what the server said when it broke the connection, if it said something. */
+function connectionLoss(
+  phase: PostgresPhase,
+  what: string,
+  cause: Error,
+  kind: ErrorKind | undefined,
+): TenureError {
   switch (phase) {
     case 'connect':
       return unreachable(
@@ -87,13 +95,13 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
       );
     case 'read':
       return unreachable(
-        undefined,
+        kind,
         `${what} failed: ${lossOf(cause, 'PostgreSQL could not be reached')}; try again.`,
         cause,
       );
     case 'transaction':
       return unreachable(
-        undefined,
+        kind,
         `${what} failed: ${lossOf(cause, connectionLost)} before the commit, so nothing was written; try again.`,
         cause,
       );
@@ -101,19 +109,19 @@ function connectionLoss(phase: PostgresPhase, what: string, cause: Error): Tenur
       // Whoever waits no longer leaves the connection to the caller: nothing has closed it.
       if (!(cause instanceof NoAnswerError || cause.message === queryTimeout))
         return unreachable(
-          undefined,
+          kind,
           `${what} failed: ${connectionLost}, which rolls the transaction back, so nothing was written; run the transaction again.`,
           cause,
         );
       return unreachable(
-        undefined,
+        kind,
         `${what} failed: PostgreSQL gave no answer. Roll the transaction back, and close its connection if that brings no answer either.`,
         cause,
       );
     case 'commit':
     case 'statement':
       return outcomeUnknown(
-        undefined,
+        kind,
         `${what} has an unknown outcome: ${lossOf(cause, `${connectionLost} before its answer came`)}; look at the data before trying again.`,
         cause,
       );
