@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type AdviseOrder, advise } from '../../src/cli/advise/advise.js';
 import { InterruptedError } from '../../src/cli/exit-status.js';
 import { UnreachableError } from '../../src/errors/index.js';
+import { sleep } from '../../src/time/index.js';
 import { altered } from '../support/altered.js';
 import { createDesk } from './session.js';
 
@@ -59,6 +60,27 @@ describe('tenure advise', () => {
     const text = terminal.answerText.replace(/\s+/g, ' ');
     expect(text).toContain('longest pause 1 s');
     expect(text).toMatch(/no answer to 2\d requests/);
+    expect(text).toContain('If it was an outage that is over, measure again.');
+  });
+
+  it('says so of an answer that came, but seconds late', async () => {
+    const { session, runtime, terminal } = createDesk();
+    const { coordinator } = session;
+    let lateMs = 0;
+    const renew: typeof coordinator.renew = async (requests, call) => {
+      const answer = await coordinator.renew(requests, call);
+      if (lateMs > 0) await sleep(runtime, lateMs);
+      return answer;
+    };
+    const slow = altered(coordinator, { renew });
+    const advising = advise({ ...session, coordinator: slow }, { ...order, forMs: 20_000 });
+    await runtime.advance(1_000);
+    lateMs = 4_000;
+    await runtime.advance(3_000);
+    lateMs = 0;
+    await runtime.advanceUntil(advising);
+    const text = terminal.answerText.replace(/\s+/g, ' ');
+    expect(text).toContain('round trips 0 ms usually, 99 % up to 0 ms, at most 4 s');
     expect(text).toContain('If it was an outage that is over, measure again.');
   });
 

@@ -220,6 +220,11 @@ describe('whatever the words are in which it is said', () => {
     ['PostgreSQL that is starting', 'loading', () => asked('57P03', 'connect')],
     ['PostgreSQL that is shut down meanwhile', 'reset', () => asked('57P01', 'statement')],
     [
+      'a cluster of etcd whose leader changed meanwhile',
+      'replica',
+      () => failureError({ code: 14, message: 'etcdserver: leader changed' }, 'h:1', 'a claim'),
+    ],
+    [
       'a member of etcd without a leader',
       'replica',
       () => failureError({ code: 14, message: 'etcdserver: no leader' }, 'h:1', 'a claim'),

@@ -25,9 +25,10 @@ export function sayAdvice(advice: TtlAdvice, screen: Screen): string[] {
 }
 
 function sayMeasured(advice: TtlAdvice): string[] {
-  const { usualRoundTripMs, slowRoundTripMs, longestPauseMs, seenForMs, failedCount } = advice;
+  const { usualRoundTripMs, slowRoundTripMs, longestRoundTripMs } = advice;
+  const { longestPauseMs, seenForMs, failedCount } = advice;
   return [
-    `round trips      ${sayMs(usualRoundTripMs)} usually, 99 % up to ${sayMs(slowRoundTripMs)}`,
+    `round trips      ${sayMs(usualRoundTripMs)} usually, 99 % up to ${sayMs(slowRoundTripMs)}, at most ${sayMs(longestRoundTripMs)}`,
     `longest pause    ${sayMs(longestPauseMs)}`,
     `looked at        ${sayMs(seenForMs)}`,
     ...(failedCount > 0 ? [`no answer to     ${counted(failedCount, 'request')}`] : []),
@@ -76,12 +77,20 @@ function sayLosses({ lossesPerDay }: TtlRow): string {
     : `once in ${sayMs(dayMs / lossesPerDay)}`;
 }
 
-function sayChoice({ ttlMs, rows, onceInMs, seenForMs, failedCount }: TtlAdvice): string[] {
+/** The store stood still or was away, once: an answer that took far longer than all others, or none at all. */
+function hadOutage({ failedCount, slowRoundTripMs, longestRoundTripMs }: TtlAdvice): boolean {
+  return (
+    failedCount > 0 || (longestRoundTripMs >= 1_000 && longestRoundTripMs > 10 * slowRoundTripMs)
+  );
+}
+
+function sayChoice(advice: TtlAdvice): string[] {
+  const { ttlMs, rows, onceInMs, seenForMs } = advice;
   const wanted = `once in ${sayMs(onceInMs)}`;
   const unseen = `It was looked at for ${sayMs(seenForMs)}: what happens more rarely is continued from that, not seen. Measure where the leaders run, under their load; --election counts in what they recorded.`;
   const outage =
-    'The store left requests without an answer meanwhile, and that counts as a pause. If it was an outage that is over, measure again.';
-  const doubts = [...(failedCount > 0 ? [outage] : []), unseen];
+    'The store gave no answer meanwhile, or a very late one, and that counts like any pause. If it was an outage that is over, measure again.';
+  const doubts = [...(hadOutage(advice) ? [outage] : []), unseen];
   const row = rows.find((one) => one.ttlMs === ttlMs);
   if (row === undefined)
     return [`No ttl up to 2 min is lost for nothing no more often than ${wanted}.`, ...doubts];

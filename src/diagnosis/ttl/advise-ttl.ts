@@ -38,6 +38,7 @@ export interface TtlAdvice {
   readonly failedCount: number;
   readonly usualRoundTripMs: number;
   readonly slowRoundTripMs: number;
+  readonly longestRoundTripMs: number;
   readonly longestPauseMs: number;
 }
 
@@ -77,6 +78,7 @@ export function adviseTtl(samples: readonly TtlSample[], wish: TtlWish = {}): Tt
     failedCount: samples.reduce((sum, { failedCount }) => sum + failedCount, 0),
     usualRoundTripMs: at(trips, 0.5),
     slowRoundTripMs,
+    longestRoundTripMs: at(trips, 1),
     longestPauseMs: Math.max(0, ...samples.flatMap(({ pausesMs }) => pausesMs)),
   };
 }

@@ -114,7 +114,8 @@ export function failureError({ code, message }: EtcdFailure, address: string, wh
   for (const [words, make] of meanings) if (words.test(message)) return make(address, what);
   if (openCodes.has(code)) {
     const answer = `${address} could not say what became of ${what} (code ${code} of gRPC)`;
-    return new NoAnswer(answer, true);
+    const kind = message.includes('leader changed') ? 'replica' : undefined;
+    return ofKind(kind, new NoAnswer(answer, true));
   }
   return new StoreRefusedError(
     `GRPC_${code}`,
