@@ -59,6 +59,7 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
     'the store lost its data or was restored: elections heal by acquiring above; look at backups and at who shares the resource',
   ],
   'process-died': () => [
+    'is its process still there? On its host, ps -o pid,stat shows T for one that was stopped; kill -CONT PID lets it go on',
     'look at its exit status: 76 is tenure run that lost the name, while the store was away say, and ended before it could tell; with --restart it goes on, and tells',
     'else look what ended it: dmesg for the out-of-memory killer, the orchestrator; SIGTERM first gives the name back at once',
   ],

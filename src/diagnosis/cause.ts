@@ -14,7 +14,8 @@ export const causes = {
   'store-denies': 'the store refuses what the process may not do',
   'clock-stepped': 'a wall clock was set',
   'terms-lost': 'the resource has seen higher terms than the store grants',
-  'process-died': 'the leader renewed no more and told nothing: its process may have ended',
+  'process-died':
+    'the leader renewed no more and told nothing: its process may have ended, or stands still',
   'work-failed': 'the work ended by itself, or threw',
   'work-overdue': 'the work did not stop in time',
   'max-hold': 'the term reached its longest time',

@@ -49,6 +49,8 @@ export interface Diagnosis {
   readonly keptFromMs: number | undefined;
   /** Who leads now; `undefined` if nobody does. */
   readonly leaderId: string | undefined;
+  /** What stands under the name now: why nobody leads, if nobody does. `undefined`: it is free. */
+  readonly record: LeaseRecord | undefined;
   /** The cause that explains most first. Empty: nothing ended in that time. */
   readonly findings: readonly Finding[];
   /** What fences refused, of which term and at which kind of resource; the newest first. */
@@ -93,9 +95,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const call = { timeoutMs: checkTimeout({ timeoutMs: options.timeoutMs ?? 5_000 }) };
   const runtime = requireRuntime(options.runtime);
   const { source, record } = await sourceOf(coordinator, name, call);
-  const leaderId = record?.state === 'held' ? record.holder.id : undefined;
   const nowMs = storeMs(coordinator, record) ?? runtime.now().wallMs;
-  return judge({ source, leaderId, sinceMs, lastMs, beforeMs, nowMs });
+  return judge({ source, record, sinceMs, lastMs, beforeMs, nowMs });
 }
 
 async function sourceOf(coordinator: Coordinator, name: string, call: CallOptions) {
@@ -132,7 +133,7 @@ function storeMs(
 
 interface Case {
   readonly source: Source;
-  readonly leaderId: string | undefined;
+  readonly record?: LeaseRecord | undefined;
   readonly sinceMs: number | undefined;
   readonly lastMs?: number | undefined;
   readonly beforeMs: number | undefined;
@@ -146,7 +147,7 @@ interface Case {
  */
 export function judge(asked: Case): Diagnosis {
   const source = inStoreTime(asked.source, asked.nowMs);
-  const { leaderId, beforeMs } = asked;
+  const { record, beforeMs } = asked;
   const toMs = source.nowMs + 1;
   const sinceMs = sinceOf(asked, source.nowMs);
   if (sinceMs !== undefined && sinceMs >= toMs)
@@ -166,7 +167,8 @@ export function judge(asked: Case): Diagnosis {
     name: source.name,
     period,
     keptFromMs,
-    leaderId,
+    leaderId: record?.state === 'held' ? record.holder.id : undefined,
+    record,
     findings: findingsOf(facts, judged),
     refusals: [...facts.refusals].sort((a, b) => b.atMs - a.atMs),
     timeline: timelineOf(facts, judged, isWanted),

@@ -34,7 +34,8 @@ function unwitnessed({ storeReason, holderId, isHolderSilent }: Ending): Verdict
   switch (storeReason) {
     case 'expired': {
       const ways = [
-        'it was killed',
+        'it stands still just now (SIGSTOP, a debugger, a suspended machine)',
+        'was killed',
         'ran out of memory',
         'ended before it could tell (tenure run without --restart, status 76)',
         ...(isHolderSilent ? ['keeps no evidence (--no-evidence)'] : []),

@@ -134,10 +134,33 @@ describe('tenure diagnose', () => {
     expect(answer.timeline).toHaveLength(12);
   });
 
-  it('of a name without a history says that nothing ended', async () => {
+  it('of a name that nothing is known of says that, as history does', async () => {
+    const { session, terminal } = createDesk();
+    await report(session, everything, 'text');
+    expect(terminal.printed).toEqual([]);
+    expect(terminal.notes[0]).toBe('no history of payments');
+    expect(terminal.noteText).toContain('redis://store.example:6379, namespace default');
+  });
+
+  it('says why nobody leads now', async () => {
     const desk = createDesk();
-    await report(desk.session, everything, 'text');
-    expect(desk.terminal.answerText).toMatch(/0 terms lost[\s\S]*nobody[\s\S]*no term ended/);
+    await story(desk);
+    const { session, terminal, runtime } = desk;
+    const leaders = async () => {
+      await report(session, everything, 'text');
+      return terminal.printed.findLast((line) => line.startsWith('  leads now'));
+    };
+    await runtime.advance(60_000);
+    expect(await leaders()).toBe(
+      '  leads now        nobody: it is free; tenure candidates tells who waits for it',
+    );
+    await session.coordinator.suspend('payments', { by: 'ann', reason: 'INC-2' }, call);
+    expect(await leaders()).toBe('  leads now        nobody: it is suspended by ann: INC-2');
+    await report(session, everything, 'json');
+    expect(JSON.parse(terminal.printed.at(-1) ?? '')).toMatchObject({
+      leaderId: null,
+      state: 'suspended',
+    });
   });
 
   it('shows what somebody wrote into the store as text, and obeys none of it', async () => {

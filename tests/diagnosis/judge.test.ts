@@ -10,7 +10,7 @@ import { loss, name, note, startMs, term } from './facts.js';
 function judged(history: readonly HistoryEntry[], evidence: readonly Evidence[] = []): Diagnosis {
   const source = { name, history, evidence };
   const nowMs = startMs + 600_000;
-  return judge({ source, leaderId: undefined, sinceMs: undefined, beforeMs: undefined, nowMs });
+  return judge({ source, sinceMs: undefined, beforeMs: undefined, nowMs });
 }
 
 /** The first cause, where one term was lost with this evidence. */
@@ -263,7 +263,6 @@ describe('a diagnosis', () => {
     const sinceMs = startMs + 300_000;
     const { comparison, period } = judge({
       source,
-      leaderId: 'a',
       sinceMs,
       beforeMs: 300_000,
       nowMs: startMs + 600_000,
@@ -339,7 +338,7 @@ describe('a clock that is a year ahead', () => {
     const history = [term(1, 0, 30), term(2, 36, 60)];
     const source = { name, history, evidence: [] };
     const nowMs = startMs - yearMs;
-    const options = { source, leaderId: undefined, sinceMs: startMs, beforeMs: undefined, nowMs };
+    const options = { source, sinceMs: startMs, beforeMs: undefined, nowMs };
     expect(judge(options).period).toMatchObject({ lostCount: 2, vacantMs: 6_001 });
   });
 });

@@ -119,7 +119,6 @@ describe('what was refused', () => {
   const judged = (...evidence: Parameters<typeof mergeEvidence>[0][number][]) =>
     judge({
       source: { name, history, evidence },
-      leaderId: 'b',
       sinceMs: startMs + 30_000,
       beforeMs: 30_000,
       nowMs,

@@ -16,7 +16,7 @@ function judged(
   lastMs?: number,
 ): Diagnosis {
   const source = { name, history, evidence };
-  const none = { leaderId: undefined, sinceMs: undefined, beforeMs: undefined };
+  const none = { sinceMs: undefined, beforeMs: undefined };
   return judge({ source, ...none, lastMs, nowMs });
 }
 

@@ -2,6 +2,7 @@ import type { Diagnosis, Finding, Period, TimelinePart } from '../../diagnosis/i
 import { sayShare } from '../../diagnosis/say.js';
 import { counted, sayMs } from '../../errors/say.js';
 import { sayInstant } from '../display/instant.js';
+import { sayVacancy } from '../display/record.js';
 import { columnsOf, visible } from '../display/visible.js';
 import type { Terminal } from '../terminal.js';
 import { wrap } from '../wrap.js';
@@ -22,7 +23,7 @@ export function sayDiagnosis(diagnosis: Diagnosis, screen: Screen): string[] {
 }
 
 function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
-  const { name, period, leaderId, witnessedCount } = diagnosis;
+  const { name, period, witnessedCount } = diagnosis;
   const { fromMs, toMs, lostCount, plannedCount, vacantMs, longestVacantMs } = period;
   const spanMs = toMs - fromMs;
   const lost = counted(lostCount, 'term');
@@ -32,7 +33,7 @@ function sayHead(diagnosis: Diagnosis, screen: Screen): string[] {
   return [
     ...wrap(head, screen.noteColumns).map((line) => screen.style('bold', line)),
     ...sayKept(diagnosis),
-    `  leads now        ${leaderId === undefined ? 'nobody' : visible(leaderId)}`,
+    ...sayLeader(diagnosis, screen),
     `  without leader   ${sayMs(vacantMs)}${share}${longest}`,
     ...sayUnseen(lostCount - witnessedCount, period.causes['no-longer-kept'] ?? 0),
     ...sayEvidence(diagnosis, screen),
@@ -47,12 +48,23 @@ function sayEvidence(diagnosis: Diagnosis, screen: Screen): string[] {
     const count = `  evidence         of ${witnessedCount} of ${lost}`;
     return [...sayRefusals(diagnosis), ...(period.lostCount > 0 ? [count] : [])];
   }
-  const [first = '', ...more] = wrap(visible(evidenceProblem), screen.noteColumns - 19);
   return [
     '  writes refused   not known: the evidence cannot be read',
-    `  evidence         ${first}`,
-    ...more.map((line) => `                   ${line}`),
+    ...told('evidence', visible(evidenceProblem), screen),
   ];
+}
+
+function sayLeader({ leaderId, record }: Diagnosis, screen: Screen): string[] {
+  if (leaderId !== undefined) return [`  leads now        ${visible(leaderId)}`];
+  const waiting = record === undefined ? '; tenure candidates tells who waits for it' : '';
+  return told('leads now', `nobody: ${sayVacancy(record)}${waiting}`, screen);
+}
+
+/** A line of the head, and more lines if it is too long. */
+function told(what: string, text: string, screen: Screen): string[] {
+  return wrap(text, screen.noteColumns - 19).map(
+    (line, index) => `  ${(index === 0 ? what : '').padEnd(17)}${line}`,
+  );
 }
 
 /** Where less is judged than was asked for. */

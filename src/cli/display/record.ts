@@ -24,6 +24,22 @@ export function sayRecord(record: LeaseRecord | undefined): string {
   }
 }
 
+/** Why nobody holds a name, as a sentence. */
+export function sayVacancy(record: LeaseRecord | undefined): string {
+  const left = sayRemaining(record);
+  switch (record?.state) {
+    case 'reserved':
+    case 'lock-delay':
+      return `it is ${sayRecord(record)}; ${left} left`;
+    case 'suspended': {
+      const until = record.ending === undefined ? '' : ` for ${left}`;
+      return `it is ${sayRecord(record)}${until}`;
+    }
+    default:
+      return 'it is free';
+  }
+}
+
 /** How long it stays like this if nothing happens; `undefined` if for ever. */
 export function remainingOf(record: LeaseRecord | undefined): number | undefined {
   const inMs = record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record);

@@ -5,7 +5,7 @@ import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 import { call, type Session } from '../session.js';
-import { notePlace } from './place.js';
+import { noteNoHistory } from './place.js';
 
 /** Prints the terms of a name and the acts of operators, oldest first. */
 export async function history(
@@ -21,9 +21,7 @@ export async function history(
     return true;
   }
   if (entries.length === 0) {
-    terminal.note(`no history of ${visible(name)}`);
-    terminal.note('  it holds the terms of elections and the acts of operators, no others');
-    notePlace(session);
+    noteNoHistory(session, name);
     return true;
   }
   printTable(terminal, ['AT', 'WHAT', 'WHO', 'LASTED', 'VACANT', 'END'], entries.map(asRow));

@@ -42,7 +42,7 @@ export const serverChecks: readonly Check<ServerFacts>[] = [
   {
     id: 'redis-refusal',
     severities: ['critical', 'warning'],
-    risk: 'no lease is granted or renewed while it does so, and those that are held end',
+    risk: 'no lease is granted while it does so, and those that are held may end',
     remedy: 'end what the server names: replicas, memory or a disk that it lacks',
     judge({ write, shape }) {
       if (write === 'denied') return undefined;
