@@ -15,6 +15,12 @@ export function requireObject<Value extends object>(
   throw new OptionError(option, value, 'is not an object', remedy);
 }
 
+/** @throws {OptionError} for a promise, in place of what it is to become. */
+export function requireAwaited(option: string, value: unknown, remedy = 'await it first'): void {
+  if (typeof Reflect.get(Object(value), 'then') !== 'function') return;
+  throw new OptionError(option, 'hidden', 'is a promise', remedy);
+}
+
 /** @throws {OptionError} unless `value` has all of these methods; `problem` as in "is not a coordinator". */
 export function requireMethods<Value>(
   option: string,

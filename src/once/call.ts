@@ -1,3 +1,4 @@
+import { requireAwaited } from '../errors/checks.js';
 import {
   isTransient,
   OptionError,
@@ -35,6 +36,7 @@ export class Call<Value> {
     asked: ResolvedEffect<Value>,
     around: CallSurroundings,
   ) {
+    requireAwaited('effect', effect, 'pass the function that has the effect, and do not call it');
     if (typeof effect !== 'function')
       throw new OptionError('effect', effect, 'is not a function', 'pass what has the effect');
     this.#key = key;

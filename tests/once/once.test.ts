@@ -39,6 +39,17 @@ describe('an effect', () => {
       if (one instanceof Error) expect(one).toBeInstanceOf(EffectUnderWayError);
   });
 
+  it('tells of a promise in place of an effect, and begins nothing', async () => {
+    const { once } = new Shop().process('one');
+    const charging = Promise.resolve('receipt');
+    const done = once.do('a', charging as never);
+    await expect(done).rejects.toMatchObject({ code: 'TENURE_BAD_OPTION', option: 'effect' });
+    await expect(done).rejects.toThrow(
+      'effect is a promise: pass the function that has the effect',
+    );
+    expect(await once.read('a')).toBeUndefined();
+  });
+
   it('gives what JSON keeps of its result, the first time too', async () => {
     const { once } = new Shop().process('one');
     const effect = () => ({ at: new Date(0), of: undefined }) as object;

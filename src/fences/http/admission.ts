@@ -1,5 +1,5 @@
 import { validateName } from '../../coordinators/index.js';
-import { StaleTermError } from '../../errors/index.js';
+import { OptionError, StaleTermError } from '../../errors/index.js';
 import { withDeadline } from '../../time/index.js';
 import type { FencingToken } from '../contract.js';
 import { MalformedHeader, type Presented, type ReadHeader, readPresented } from './headers.js';
@@ -135,8 +135,11 @@ async function configuredName<Request>(
 ): Promise<string | undefined> {
   if (typeof configured === 'string') return configured;
   if (typeof configured === 'function') {
-    const name = await configured(request);
-    return name === undefined ? undefined : validateName(name, 'resource');
+    const name: unknown = await configured(request);
+    if (name === undefined) return undefined;
+    if (typeof name === 'string') return validateName(name, 'resource');
+    const remedy = 'let the function answer a name, or undefined for none';
+    throw new OptionError('resource', name, 'is not a text', remedy);
   }
   if (presented === undefined) return undefined;
   // Strictly: a check that answers a row, or forgets to answer, has not said yes.

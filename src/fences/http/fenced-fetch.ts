@@ -1,6 +1,6 @@
 import { isCredibleTerm } from '../../coordinators/index.js';
-import { nearest, requireMethods, requireObject } from '../../errors/checks.js';
-import { OptionError, StaleTermError } from '../../errors/index.js';
+import { nearest, requireAwaited, requireMethods, requireObject } from '../../errors/checks.js';
+import { OptionError, preview, StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { realRuntime } from '../../time/index.js';
 import type { FencingToken } from '../contract.js';
@@ -42,13 +42,14 @@ export type FencedFetch = (
  * {@link UnreachableError} if no connection was made; nothing was done;
  * {@link OutcomeUnknownError} if the connection failed after that, or the lease ended before the answer came;
  * the reason of your own `signal` if that aborts, when the outcome is as unknown;
- * {@link OptionError} for an `idempotencyKey` that is none, for an option that looks like a misspelt one, and for what no
- * request can be made of, such as a URL without a host.
+ * {@link OptionError}, with nothing sent, for an `idempotencyKey` that is none, for an option that looks like a misspelt one, and
+ * for what `fetch` does not send: a URL that is not http: or https:, a body that was read before, a header it keeps to itself.
  */
 export function fencedFetch(
   lease: RequestLease,
   fetch: (request: Request, init: RequestInit) => Promise<Response> = globalThis.fetch,
 ): FencedFetch {
+  requireAwaited('lease', lease);
   requireMethods('lease', lease, ['assertHeld'], 'is not a lease', 'pass the lease itself');
   if (typeof fetch !== 'function') {
     const remedy = 'pass a function like fetch, or leave it out';
@@ -71,7 +72,7 @@ export function fencedFetch(
       joined.leave();
       // The caller's own decision comes back to it as it was made.
       if (own?.aborted === true && joined.signal.reason === own.reason) throw own.reason;
-      throw failureOf(error, lease.name);
+      throw failureOf(error, lease.name, request.url);
     }
     if (installedTerm === undefined) return followedBy(response, joined);
     joined.leave();
@@ -89,6 +90,7 @@ function requestUnder(
 ): Request {
   for (const name of Object.keys(requireObject('init', options))) requireNotMisspelt(name);
   const { idempotencyKey, signal: _followedInstead, ...init } = options;
+  requireDispatcher(init);
   const redirect = init.redirect === 'error' ? 'error' : 'manual';
   const request = requestOf(input, { ...init, redirect });
   for (const [name, value] of headersOf(lease)) request.headers.set(name, value);
@@ -98,12 +100,25 @@ function requestUnder(
 }
 
 function requestOf(input: string | URL | Request, init: RequestInit): Request {
+  let request: Request;
   try {
-    return new Request(input, init);
+    request = new Request(input, init);
   } catch (error) {
     const remedy = 'pass an absolute URL, and what fetch takes with it';
     throw new OptionError('request', 'hidden', faultOf((error as Error).message), remedy);
   }
+  const { protocol } = new URL(request.url);
+  if (protocol === 'http:' || protocol === 'https:') return request;
+  const problem = `has a URL that begins with ${preview(protocol)}`;
+  throw new OptionError('request', 'hidden', problem, 'use one of http: or https:');
+}
+
+/** It is asked when the request has been made, and whatever it throws then would leave the outcome unknown. */
+function requireDispatcher(init: RequestInit): void {
+  const dispatcher: unknown = Reflect.get(init, 'dispatcher');
+  if (dispatcher === undefined || dispatcher === null) return;
+  const remedy = 'pass an Agent of undici, or leave it out';
+  requireMethods('init.dispatcher', dispatcher, ['dispatch'], 'is not a dispatcher', remedy);
 }
 
 /** What it says quotes a URL, which may hold a password, or a header, which may hold a token. */

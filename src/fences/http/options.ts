@@ -6,6 +6,7 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Fence } from '../contract.js';
 import type { FencingProblem } from './problems.js';
+import { warnOnce } from './unheard-outage.js';
 
 /**
  * Which name a request is fenced by. The server decides, so that no client can choose a name for which nothing is
@@ -59,7 +60,7 @@ export interface HttpFenceOptions<Request = unknown> {
   readonly retryAfterMs?: number;
   /**
    * Told of every answer that the fence gives in place of the service, with what the store threw, if it did. What it
-   * throws is a process warning.
+   * throws is a process warning. Without it, the first 503 is one (`TENURE_STORE_UNREACHED`).
    */
   readonly onRefused?: (refusal: HttpFenceRefusal<Request>) => void;
   /** Clocks and timers; for tests. Default those of this process. */
@@ -120,7 +121,7 @@ export function resolveHttpFence<Request>(
     highestTerm: resolveHighestTerm(options, runtime),
     timeoutMs: requireDuration('timeoutMs', options.timeoutMs ?? 5_000, 1, hourMs),
     retryAfterMs: requireDuration('retryAfterMs', options.retryAfterMs ?? 1_000, 0, 24 * hourMs),
-    onRefused: onRefused === undefined ? () => {} : isolated('onRefused', onRefused),
+    onRefused: onRefused === undefined ? warnOnce() : isolated('onRefused', onRefused),
     runtime,
   };
 }

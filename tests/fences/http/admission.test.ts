@@ -267,6 +267,40 @@ describe.each(Object.entries(subjects))('the fence in front of %s', (_, subject)
     await fence.close();
   });
 
+  it('tells in one process warning that its store cannot be asked, if nobody listens', async () => {
+    const heard: string[] = [];
+    const hear = ({ name, message }: Error) => void heard.push(`${name}: ${message}`);
+    process.on('warning', hear);
+    const broken = async () => {
+      throw new UnreachableError('the claim failed: postgres://ann:secret@db is away.');
+    };
+    const { url } = await start({ fence: { claim: broken } });
+    const listened = await start({ fence: { claim: broken }, onRefused: () => {} });
+    await send(listened.url, { headers: headersFor(owner) });
+    await send(url);
+    expect(heard).toEqual([]);
+    for (let count = 0; count < 2; count++) {
+      const { status } = await send(url, { headers: headersFor(owner) });
+      expect(status).toBe(503);
+    }
+    await expect.poll(() => heard).toHaveLength(1);
+    process.removeListener('warning', hear);
+    expect(heard[0]).toMatch(/^TenureStoreWarning: the HTTP fence answered a request with 503: /);
+    expect(heard[0]).toContain('is away. It does so until that is mended');
+    expect(heard[0]).toContain('pass onRefused');
+    expect(heard[0]).not.toContain('secret');
+  });
+
+  it('tells of a resource that is not a text as that', async () => {
+    const causes: unknown[] = [];
+    const { url } = await start({
+      resource: () => 5 as never,
+      onRefused: (_: number, __: string, cause: unknown) => causes.push(cause),
+    });
+    expect((await send(url, { headers: headersFor(owner) })).status).toBe(503);
+    expect(String(causes[0])).toContain('resource is not a text (got 5)');
+  });
+
   it('answers as ever if onRefused throws, of which a warning tells by that name', async () => {
     const { url } = await start({
       fence: memoryFence(),

@@ -123,6 +123,67 @@ describe('fencedFetch', () => {
     },
   );
 
+  it.each([
+    'htp://x',
+    'ftp://ledger/',
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'blob:nodedata:a',
+  ])('refuses %s, before anything is sent or any fetch is called', async (url) => {
+    let calls = 0;
+    const careless = async () => new Response(String(++calls));
+    const error = await fencedFetch(lease, careless)(url).catch((reason) => reason);
+    expect(error).toBeInstanceOf(OptionError);
+    expect(error.message).toBe(
+      `request has a URL that begins with "${new URL(url).protocol}": use one of http: or https:`,
+    );
+    expect(calls).toBe(0);
+  });
+
+  it('refuses a body that was read before, a bad method and a bad dispatcher', async () => {
+    const used = new Request('http://ledger/', { method: 'POST', body: 'text' });
+    await used.text();
+    await expect(fencedFetch(lease)(used)).rejects.toThrow(OptionError);
+    const locked = new Blob(['text']).stream();
+    locked.getReader();
+    for (const init of [
+      { method: 'POST', body: locked, duplex: 'half' },
+      { method: 'CONNECT' },
+      { method: 'P T' },
+      { dispatcher: {} },
+    ])
+      await expect(fencedFetch(lease)('http://ledger/', init as never)).rejects.toThrow(
+        OptionError,
+      );
+  });
+
+  it.each([
+    ['connection', 'secret'],
+    ['transfer-encoding', 'secret'],
+    ['keep-alive', '1'],
+    ['upgrade', 'secret'],
+    ['expect', '100-continue'],
+    ['content-length', 'secret'],
+  ])(
+    'tells of the header %s, which fetch does not send, that nothing was sent',
+    async (name, value) => {
+      let requests = 0;
+      const url = await serve((_, response) => void response.end(String(++requests)));
+      const init = { method: 'POST', headers: { [name]: value } };
+      const error: unknown = await fencedFetch(lease)(url, init).catch((reason) => reason);
+      expect(error).toBeInstanceOf(OptionError);
+      expect(String(error)).toContain(`that fetch does not send (${name})`);
+      expect(String(error)).not.toContain('secret');
+      expect(requests).toBe(0);
+    },
+  );
+
+  it('tells of a promise in place of a lease that it has to be awaited', async () => {
+    const acquiring = leases.acquire('another');
+    expect(() => fencedFetch(acquiring as never)).toThrow('lease is a promise: await it first');
+    await acquiring;
+  });
+
   it('refuses what is no lease and no fetch', () => {
     expect(() => fencedFetch({} as Lease)).toThrow(OptionError);
     expect(() => fencedFetch(lease, 'fetch' as never)).toThrow(OptionError);
@@ -210,14 +271,26 @@ describe('fencedFetch', () => {
     const { port } = tcp.address() as { port: number };
     await new Promise((resolve) => tcp.close(resolve));
     for (const host of ['127.0.0.1', 'localhost']) {
-      const sent = fencedFetch(lease)(`http://${host}:${port}`, { method: 'POST' });
+      const sent = fencedFetch(lease)(`http://${host}:${port}/?a=secret`, { method: 'POST' });
       await expect(sent).rejects.toThrow(UnreachableError);
+      await expect(sent).rejects.toThrow(
+        `at ${host}:${port} could not be reached; nothing was sent`,
+      );
+      await expect(sent).rejects.toThrow('nothing listens there (ECONNREFUSED)');
+      await expect(sent).rejects.toThrow(/^(?!.*secret)/);
     }
     const nowhere = fencedFetch(lease)('http://nowhere.invalid/', { method: 'POST' });
     await expect(nowhere).rejects.toThrow(UnreachableError);
-    // A port that the Fetch standard forbids.
-    await expect(fencedFetch(lease)('http://127.0.0.1:1')).rejects.toThrow(UnreachableError);
+    await expect(nowhere).rejects.toThrow(
+      /at nowhere\.invalid could not be reached.* \(E[A-Z_]+\)/,
+    );
     expect(lease.state).toBe('held');
+  });
+
+  it('refuses a port that the Fetch standard forbids', async () => {
+    const sent = fencedFetch(lease)('http://127.0.0.1:1');
+    await expect(sent).rejects.toThrow(OptionError);
+    await expect(sent).rejects.toThrow('has a port that fetch never asks');
   });
 
   it('says "unreachable" of several addresses only if no connection was made to any', async () => {
