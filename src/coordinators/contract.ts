@@ -66,7 +66,8 @@ export interface Coordinator {
 
   /**
    * What stands under each name now: a lease, a reservation, a lock-delay or a suspension; `undefined` if it is free.
-   * Something foreign under one of the names rejects the whole call with `RecordCorruptError`; `list` leaves it out.
+   * Something foreign under one of the names rejects the whole call with `RecordCorruptError`; `list` leaves it out, and
+   * a coordinator with events tells of each such name by `corrupt` before the list resolves.
    */
   read(names: readonly string[], call: CallOptions): Promise<(LeaseRecord | undefined)[]>;
 

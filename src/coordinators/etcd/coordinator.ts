@@ -201,8 +201,7 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     for (const [index, result] of results.entries()) {
       const { name, holder } = checked[index] as AcquireRequest;
       if (result.outcome === 'held') this.#waking.keptOut(name, holder);
-      if (result.outcome === 'corrupt')
-        this.#events.emit('corrupt', { name, detail: result.detail });
+      if (result.outcome === 'corrupt') this.tellCorrupt(name, result.detail);
     }
     return results;
   }
@@ -312,6 +311,10 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     this.#client.close();
     this.#events.removeAll();
     this.#doubts.removeAll();
+  }
+
+  protected override tellCorrupt(name: string, detail: string): void {
+    this.#events.emit('corrupt', { name, detail });
   }
 
   protected throwIfClosed(): void {

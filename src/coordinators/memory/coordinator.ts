@@ -1,10 +1,10 @@
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
 import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
-import type { Unsubscribe } from '../../events/index.js';
+import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Call } from '../candidates.js';
-import type { Coordinator } from '../contract.js';
+import type { AcquireRequest, AcquireResult, CallOptions, Coordinator } from '../contract.js';
 import type { Holder } from '../holder.js';
 import { checkGroup, checkHolder } from '../requests.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
@@ -17,6 +17,14 @@ export interface MemoryCoordinatorOptions {
   /** The network to the store. Default: everything arrives, two microtasks later. */
   readonly link?: MemoryLink;
 }
+
+export interface MemoryCoordinatorEvents {
+  /** Something under a name of ours is not ours. It is left alone, and the name is granted to nobody. */
+  corrupt: { readonly name: string; readonly detail: string };
+}
+
+/** A coordinator that also reports what is wrong with its records. */
+export interface MemoryCoordinator extends Coordinator, EventSource<MemoryCoordinatorEvents> {}
 
 const optionKeys: Known<MemoryCoordinatorOptions> = { runtime: true, link: true };
 
@@ -33,14 +41,15 @@ const optionKeys: Known<MemoryCoordinatorOptions> = { runtime: true, link: true 
 export function memoryCoordinator(
   store: MemoryStore = new MemoryStore(),
   options: MemoryCoordinatorOptions = {},
-): Coordinator {
-  return new MemoryCoordinator(store, options);
+): MemoryCoordinator {
+  return new StoreCoordinator(store, options);
 }
 
-class MemoryCoordinator extends LedgerCoordinator {
+class StoreCoordinator extends LedgerCoordinator implements MemoryCoordinator {
   readonly promises = memoryPromises;
   readonly #store: MemoryStore;
   readonly #caller: MemoryCaller;
+  readonly #events = new Emitter<MemoryCoordinatorEvents>({ corrupt: true });
 
   constructor(store: MemoryStore, options: MemoryCoordinatorOptions) {
     super();
@@ -56,6 +65,29 @@ class MemoryCoordinator extends LedgerCoordinator {
     this.#caller.attach(() =>
       store.onConnectionLost(() => this.#caller.giveUpAll('the connection to the store was lost')),
     );
+  }
+
+  on<Name extends keyof MemoryCoordinatorEvents>(
+    name: Name,
+    listener: (event: MemoryCoordinatorEvents[Name]) => void,
+  ): Unsubscribe {
+    return this.#events.on(name, listener);
+  }
+
+  override async acquire(
+    requests: readonly AcquireRequest[],
+    call: CallOptions,
+  ): Promise<AcquireResult[]> {
+    // As they are now: the caller may reuse its objects meanwhile.
+    const names = requests.map(({ name }) => name);
+    const results = await super.acquire(requests, call);
+    for (const [index, result] of results.entries())
+      if (result.outcome === 'corrupt') this.tellCorrupt(names[index] as string, result.detail);
+    return results;
+  }
+
+  protected override tellCorrupt(name: string, detail: string): void {
+    this.#events.emit('corrupt', { name, detail });
   }
 
   protected override run<Answer>(step: LedgerStep<Answer>): Promise<Answer> {
@@ -94,5 +126,6 @@ class MemoryCoordinator extends LedgerCoordinator {
 
   override async close(): Promise<void> {
     this.#caller.close();
+    this.#events.removeAll();
   }
 }

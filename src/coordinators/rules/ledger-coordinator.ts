@@ -80,6 +80,8 @@ export abstract class LedgerCoordinator implements Coordinator {
   protected abstract run<Answer>(step: LedgerStep<Answer>): Promise<Answer>;
   /** @throws {ClosedError} */
   protected abstract throwIfClosed(): void;
+  /** Something under a name is not ours, and was left alone. A store without events has nobody to tell. */
+  protected tellCorrupt(_name: string, _detail: string): void {}
 
   abstract watch(group: string, wake: (name: string | undefined) => void): Unsubscribe;
   abstract onConnectionLost(lost: () => void): Unsubscribe;
@@ -144,13 +146,15 @@ export abstract class LedgerCoordinator implements Coordinator {
 
   async list(group: string, call: CallOptions): Promise<LeaseRecord[]> {
     checkGroup(group);
-    return this.run({
+    const { records, foreignNames } = await this.run({
       operation: 'list',
       mode: 'read',
       scope: { group },
       timeoutMs: checkTimeout(call),
       execute: (ledger, nowMs) => listGroup(ledger, group, nowMs),
     });
+    for (const name of foreignNames) this.tellCorrupt(name, 'a text that is no record of a lease');
+    return records;
   }
 
   async enroll(requests: readonly EnrollRequest[], call: CallOptions): Promise<EnrollResult[]> {

@@ -24,13 +24,20 @@ export function readOne(ledger: Ledger, name: string, nowMs: number): LeaseRecor
   );
 }
 
-export function listGroup(ledger: Ledger, group: string, nowMs: number): LeaseRecord[] {
+export interface GroupListing {
+  readonly records: LeaseRecord[];
+  /** The names under which something foreign stands. */
+  readonly foreignNames: readonly string[];
+}
+
+export function listGroup(ledger: Ledger, group: string, nowMs: number): GroupListing {
   const suspended = [...ledger.suspensions.keys()].filter((name) => groupOf(name) === group);
-  const names = new Set([...ledger.records.namesIn(group), ...suspended]);
-  return [...names].sort().flatMap((name) => {
-    if (ledger.foreignText(name) !== undefined) return [];
-    return describeName(ledger, name, nowMs) ?? [];
-  });
+  const names = [...new Set([...ledger.records.namesIn(group), ...suspended])].sort();
+  const isForeign = (name: string) => ledger.foreignText(name) !== undefined;
+  const records = names.flatMap((name) =>
+    isForeign(name) ? [] : (describeName(ledger, name, nowMs) ?? []),
+  );
+  return { records, foreignNames: names.filter(isForeign) };
 }
 
 export function describeSuspension(

@@ -145,7 +145,7 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
     const results = await super.acquire(requests, call);
     for (const [index, result] of results.entries()) {
       if (result.outcome !== 'corrupt') continue;
-      this.#events.emit('corrupt', { name: names[index] as string, detail: result.detail });
+      this.tellCorrupt(names[index] as string, result.detail);
     }
     return results;
   }
@@ -181,6 +181,10 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
     if (operation === 'renew') this.#waking.noteWrite();
     else if (mode === 'write') ring(this.#session.path);
     return answer;
+  }
+
+  protected override tellCorrupt(name: string, detail: string): void {
+    this.#events.emit('corrupt', { name, detail });
   }
 
   protected override throwIfClosed(): void {

@@ -232,8 +232,7 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     this.#sweeper.look();
     for (const [index, result] of results.entries()) {
       const { name = '' } = requests[index] ?? {};
-      if (result.outcome === 'corrupt')
-        this.#events.emit('corrupt', { name, detail: result.detail });
+      if (result.outcome === 'corrupt') this.tellCorrupt(name, result.detail);
     }
     return results.map((result) => this.#steps.withTerm(result));
   }
@@ -379,6 +378,10 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
     this.#sessions.close();
     this.#events.removeAll();
     this.#losses.removeAll();
+  }
+
+  protected override tellCorrupt(name: string, detail: string): void {
+    this.#events.emit('corrupt', { name, detail });
   }
 
   protected throwIfClosed(): void {

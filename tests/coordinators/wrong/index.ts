@@ -40,6 +40,7 @@ import { revivalInGrace } from './revival-in-grace.js';
 import { revokeAtOnce } from './revoke-at-once.js';
 import { shownNonce } from './shown-nonce.js';
 import { shuffledAnswers } from './shuffled-answers.js';
+import { silentList } from './silent-list.js';
 import { silentRevocation } from './silent-revocation.js';
 import { silentSuspension } from './silent-suspension.js';
 import { successorByPrefix } from './successor-by-prefix.js';
@@ -100,6 +101,7 @@ export const wrongCoordinators: readonly WrongCoordinator[] = [
   revivalInGrace,
   revokeAtOnce,
   shuffledAnswers,
+  silentList,
   silentRevocation,
   silentSuspension,
   successorByPrefix,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { RecordCorruptError } from '../../../errors/index.js';
+import { hasEvents, onDamaged } from '../../damaged.js';
 import { groupOf } from '../../names.js';
 import { defineCase, unlessSurviving } from '../case.js';
 
@@ -100,6 +101,26 @@ export const damageCases = [
         records.map((record) => record.name),
         [beside],
       );
+    },
+    { needs: ['overwriteRecord'] },
+  ),
+
+  defineCase(
+    'damage/overwritten-list',
+    'a list tells of the foreign text that it leaves out, as the event "corrupt", before it resolves',
+    async (scene) => {
+      const name = scene.newName();
+      const beside = scene.sibling(name, 'beside');
+      const ann = await scene.actor('ann');
+      await ann.take(name);
+      await ann.take(beside);
+      await scene.control('overwriteRecord')(name, foreign);
+      const told: string[] = [];
+      const stop = onDamaged(ann.client, (one) => told.push(one));
+      await ann.client.list(groupOf(name), scene.call);
+      stop();
+      // One without events has nobody to tell.
+      if (hasEvents(ann.client)) assert.deepEqual(told, [name]);
     },
     { needs: ['overwriteRecord'] },
   ),
