@@ -3,6 +3,7 @@ import { candidates } from '../../src/cli/observe/candidates.js';
 import { history } from '../../src/cli/observe/history.js';
 import { status } from '../../src/cli/observe/status.js';
 import { who } from '../../src/cli/observe/who.js';
+import { RecordCorruptError } from '../../src/errors/index.js';
 import { call } from '../support/call.js';
 import { createDesk } from './session.js';
 
@@ -93,6 +94,45 @@ describe('tenure status', () => {
       ['NAME', 'STATE'],
       ['jobs/1', 'held'],
       ['payments', 'free'],
+    ]);
+  });
+
+  it('shows a damaged record among the others, which would read as free if it were left out, and ends as for one alone', async () => {
+    const { session, terminal, store, actor } = createDesk();
+    await actor('replica-1').acquire('payments');
+    store.overwriteRecord('good', 'hello');
+    await expect(status(session, [], 'text')).rejects.toThrow(RecordCorruptError);
+    expect(terminal.printed.map((line) => line.split(/ {2,}/).slice(0, 3))).toEqual([
+      ['NAME', 'STATE', 'HOLDER'],
+      ['good', 'unreadable', '-'],
+      ['payments', 'held', 'replica-1'],
+    ]);
+    expect(terminal.printed[1]).toContain('no record of a lease: granted to nobody');
+  });
+
+  it('tells programs of a damaged record, and why it is none', async () => {
+    const { session, terminal, store } = createDesk();
+    store.overwriteRecord('jobs/1', 'hello');
+    await expect(status(session, ['jobs'], 'json')).rejects.toThrow(RecordCorruptError);
+    expect(JSON.parse(terminal.answerText).names).toEqual([
+      { name: 'jobs/1', state: 'unreadable', problem: expect.stringContaining('"jobs/1"') },
+    ]);
+  });
+
+  it('shows a damaged record that it was asked for by name, and how to see to each further one', async () => {
+    const { session, terminal, store, actor } = createDesk();
+    await actor('replica-1').acquire('payments');
+    for (const name of ['good', 'evil']) store.overwriteRecord(name, 'hello');
+    await expect(status(session, ['good', 'payments', 'evil'], 'text')).rejects.toThrow('"good"');
+    expect(terminal.printed.map((line) => line.split(/ {2,}/).slice(0, 2))).toEqual([
+      ['NAME', 'STATE'],
+      ['good', 'unreadable'],
+      ['payments', 'held'],
+      ['evil', 'unreadable'],
+    ]);
+    expect(terminal.notes).toEqual([
+      'tenure status: evil is unreadable',
+      `  next: ${session.write(['status', 'evil'])}`,
     ]);
   });
 

@@ -275,6 +275,25 @@ describe('tenure watch on a terminal', () => {
     expect(time.pendingTimerCount).toBe(0);
   });
 
+  it('shows a damaged record, of a shard too, which the map would show as free', async () => {
+    const { session, runtime: time, store, actor, stopping } = createDesk();
+    await actor('worker-1').acquire('chat/shards/3');
+    store.overwriteRecord('chat/planner', 'hello');
+    store.overwriteRecord('chat/shards/1', 'hello');
+    const drawn: string[] = [];
+    const watching = watchLive(session, 'chat', {
+      size: { columns: 80, rows: 24 },
+      draw: (lines) => drawn.push(lines.join('\n')),
+      onResize: () => () => {},
+      leave: () => {},
+    });
+    await time.advance(300);
+    expect(drawn.at(-1)).toMatch(/^chat\/planner +unreadable: what stands there is no record/m);
+    expect(drawn.at(-1)).toMatch(/^chat\/shards\/1 +unreadable/m);
+    stopping.abort(new InterruptedError('SIGINT'));
+    expect(await time.advanceUntil(watching)).toBe(130);
+  });
+
   it('says that it is unsure while a look hangs, once what it shows has run out', async () => {
     const { session, runtime: time, actor, stopping, link } = createDesk();
     await actor('replica-1').acquire('payments', { ttlMs: 1_500 });

@@ -43,6 +43,30 @@ describe('tenure watch', () => {
     expect(desk.terminal.notes).toEqual([]);
   });
 
+  it('tells of a record that is damaged, goes on, and tells what becomes of it', async () => {
+    for (const target of [undefined, 'good']) {
+      const desk = createDesk();
+      const { session, runtime, store, actor } = desk;
+      const term = await actor('replica-1').acquire('good');
+      const watching = watch(session, target, 'text');
+      await runtime.advance(1_000);
+      store.overwriteRecord('good', 'hello');
+      await runtime.advance(5_000);
+      store.deleteRecord('good');
+      await runtime.advance(5_000);
+      expect(await stop(desk, watching)).toBe(130);
+      expect(said(desk)).toEqual([
+        `good  held by replica-1, term ${term}, 30.0 s left`,
+        'good  unreadable: what stands there is no record of a lease, and nobody is granted the name',
+        'good  free',
+      ]);
+      expect(desk.terminal.notes).toEqual([
+        'tenure watch: good is unreadable',
+        `  next: ${session.write(['status', 'good'])}`,
+      ]);
+    }
+  });
+
   it('says what it watches while nothing stands there, beside what it prints', async () => {
     for (const format of ['text', 'jsonl'] as const) {
       const desk = createDesk();

@@ -27,7 +27,11 @@ describe('one look at a fleet', () => {
     return result.term;
   }
 
-  const look = (self: Holder, source: Coordinator = coordinator, selfTerm?: number): Promise<Fleet> =>
+  const look = (
+    self: Holder,
+    source: Coordinator = coordinator,
+    selfTerm?: number,
+  ): Promise<Fleet> =>
     readFleet(source, {
       group: 'g',
       shardCount: 4,

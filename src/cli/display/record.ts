@@ -5,14 +5,27 @@ import type {
   SuspendedRecord,
 } from '../../coordinators/index.js';
 import { endsInMs } from '../../coordinators/remaining.js';
+import { type RecordCorruptError, redactSecrets } from '../../errors/index.js';
 import { sayDuration } from '../duration.js';
 import { visible } from './visible.js';
 
+/** What stands under a name is no record of ours: it is granted to nobody, and who held it is not to be told. */
+export interface UnreadableRecord {
+  readonly state: 'unreadable';
+  readonly name: string;
+  readonly error: RecordCorruptError;
+}
+
+/** What was found under a name. */
+export type Sighted = LeaseRecord | UnreadableRecord;
+
 /** What stands under a name, as one phrase without the time left: two that are alike read alike. */
-export function sayRecord(record: LeaseRecord | undefined): string {
+export function sayRecord(record: Sighted | undefined): string {
   switch (record?.state) {
     case undefined:
       return 'free';
+    case 'unreadable':
+      return 'unreadable: what stands there is no record of a lease, and nobody is granted the name';
     case 'held':
       return `held by ${sayHolder(record)}${revoked(record)}`;
     case 'reserved':
@@ -41,9 +54,16 @@ export function sayVacancy(record: LeaseRecord | undefined): string {
 }
 
 /** How long it stays like this if nothing happens; `undefined` if for ever. */
-export function remainingOf(record: LeaseRecord | undefined): number | undefined {
-  const inMs = record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record);
+export function remainingOf(record: Sighted | undefined): number | undefined {
+  const inMs = endOf(record);
   return Number.isFinite(inMs) ? inMs : undefined;
+}
+
+/** As {@link remainingOf}; infinite if for ever. */
+export function endOf(record: Sighted | undefined): number {
+  return record === undefined || record.state === 'unreadable'
+    ? Number.POSITIVE_INFINITY
+    : endsInMs(record);
 }
 
 /** How long the present holder has held the name, by the store's clock. */
@@ -71,7 +91,7 @@ function ending({ ending }: SuspendedRecord): string {
 }
 
 /** `24.1 s`, or nothing. */
-export function sayRemaining(record: LeaseRecord | undefined): string {
+export function sayRemaining(record: Sighted | undefined): string {
   const remainingMs = remainingOf(record);
   return remainingMs === undefined ? '' : sayDuration(remainingMs);
 }
@@ -80,10 +100,12 @@ export function sayRemaining(record: LeaseRecord | undefined): string {
  * What stands under a name, for programs. Terms are numbers; `...AtMs` are Unix times by the store's clock; `...Ms` are
  * durations. Documented in `docs/cli.md`: fields are added, never changed.
  */
-export function recordAsJson(name: string, record: LeaseRecord | undefined): object {
+export function recordAsJson(name: string, record: Sighted | undefined): object {
   switch (record?.state) {
     case undefined:
       return { name, state: 'free' };
+    case 'unreadable':
+      return { name, state: 'unreadable', problem: redactSecrets(record.error.message) };
     case 'held':
       return { name, state: 'held', ...heldAsJson(record) };
     case 'reserved':

@@ -58,6 +58,9 @@ Examples:
   tenure status
   tenure status payments jobs        a name, and a group
   tenure status -o json | jq '.names[] | select(.state == "suspended")'
+
+Exit status: 0 it is shown, 69 store unreachable, 78 a record is damaged: it is
+shown as unreadable, and is not free.
 `,
   );
   command.action((names: string[], flags: Flags & { output: StatusFormat }) =>

@@ -1,15 +1,13 @@
-import type { LeaseRecord } from '../../coordinators/index.js';
-import { endsInMs } from '../../coordinators/remaining.js';
 import { isTransient } from '../../errors/index.js';
 import { Backoff, elapsedMs, type Instant, type Timer } from '../../time/index.js';
 import { Bell } from '../bell.js';
-import { sayRecord } from '../display/record.js';
+import { endOf, type Sighted, sayRecord } from '../display/record.js';
 import type { Session } from '../session.js';
 import { groupsOf, lookAt, type Sight } from './target.js';
 
 /** Something that changed, or that nobody can tell any more. */
 export type Change =
-  | { readonly kind: 'record'; readonly name: string; readonly record: LeaseRecord | undefined }
+  | { readonly kind: 'record'; readonly name: string; readonly record: Sighted | undefined }
   /** The first look found nothing at all. */
   | { readonly kind: 'nothing' }
   /** The store did not answer, or not in time: what was told last may not hold any more. */
@@ -133,8 +131,5 @@ class Looks {
 
 /** Until the first of what was seen ends unless it is renewed; infinite if nothing does. */
 function untilNextEnd(sight: Sight): number {
-  const ends = [...sight.values()].map((record) =>
-    record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record),
-  );
-  return Math.min(...ends, Number.POSITIVE_INFINITY);
+  return Math.min(...[...sight.values()].map(endOf), Number.POSITIVE_INFINITY);
 }

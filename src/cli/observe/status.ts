@@ -1,5 +1,4 @@
-import type { LeaseRecord } from '../../coordinators/index.js';
-import { heldForMs, recordAsJson, sayAct, sayRemaining } from '../display/record.js';
+import { heldForMs, recordAsJson, type Sighted, sayAct, sayRemaining } from '../display/record.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
@@ -9,7 +8,11 @@ import { lookAt, type Sight } from './target.js';
 
 export type StatusFormat = 'text' | 'wide' | 'json';
 
-/** Prints what stands under each of the targets, or in the root group. */
+/**
+ * Prints what stands under each of the targets, or in the root group.
+ *
+ * @throws {RecordCorruptError} in the end, if something there cannot be read.
+ */
 export async function status(
   session: Session,
   targets: readonly string[],
@@ -19,6 +22,12 @@ export async function status(
   if (format === 'json') printJson(session, sight);
   else printText(session, sight, format);
   if (targets.length === 0 && sight.size > 0 && format !== 'json') noteOthers(session);
+  const [first, ...others] = [...sight.values()].filter((one) => one?.state === 'unreadable');
+  for (const { name } of others) {
+    session.terminal.note(`tenure status: ${visible(name)} is unreadable`);
+    session.terminal.note(`  next: ${session.write(['status', name])}`);
+  }
+  if (first !== undefined) throw first.error;
   return true;
 }
 
@@ -59,7 +68,7 @@ function noteOthers({ terminal, write }: Session): void {
   terminal.note(`  next: ${write(['status'], 'GROUP')}`);
 }
 
-function narrow(record: LeaseRecord | undefined): string[] {
+function narrow(record: Sighted | undefined): string[] {
   const left = sayRemaining(record);
   switch (record?.state) {
     case undefined:
@@ -69,6 +78,7 @@ function narrow(record: LeaseRecord | undefined): string[] {
       return [visible(holder.id), `${term}`, sayDuration(heldForMs(record)), left];
     }
     case 'suspended':
+    case 'unreadable':
       return ['-', '', '', left];
     case 'reserved':
     case 'lock-delay':
@@ -76,18 +86,20 @@ function narrow(record: LeaseRecord | undefined): string[] {
   }
 }
 
-function beyond(record: LeaseRecord | undefined): string[] {
+function beyond(record: Sighted | undefined): string[] {
   if (record?.state !== 'held') return ['', '', ''];
   const { ttlMs, graceMs, metadata } = record;
   const lockDelay = graceMs === 0 ? '' : sayDuration(graceMs);
   return [sayDuration(ttlMs), lockDelay, visible(metadata ?? '')];
 }
 
-function remark(record: LeaseRecord | undefined): string {
+function remark(record: Sighted | undefined): string {
   switch (record?.state) {
     case undefined:
     case 'lock-delay':
       return '';
+    case 'unreadable':
+      return 'no record of a lease: granted to nobody';
     case 'reserved':
       return `for ${visible(record.to)}`;
     case 'held':

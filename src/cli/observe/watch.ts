@@ -30,6 +30,8 @@ export async function watch(
     await watchChanges({ ...session, signal: over.signal }, target, (change) => {
       if (change.kind === 'nothing') noteNothing(session, target);
       else terminal.print(line(change, runtime.now().wallMs));
+      if (change.kind === 'record' && change.record?.state === 'unreadable')
+        noteUnreadable(session, change.name);
     });
   } finally {
     for (const end of ends) end();
@@ -42,6 +44,12 @@ function noteNothing({ terminal, address, namespace }: Session, target: string |
   const what = target === undefined ? 'the root group' : visible(target);
   terminal.note(`tenure watch: nothing stands in ${what} of namespace ${visible(namespace)} yet`);
   terminal.note(`  at:   ${visible(address)}`);
+}
+
+/** What stands there, and how to remove it, `status` says. */
+function noteUnreadable({ terminal, write }: Session, name: string): void {
+  terminal.note(`tenure watch: ${visible(name)} is unreadable`);
+  terminal.note(`  next: ${write(['status', name])}`);
 }
 
 type Line = Exclude<Change, { readonly kind: 'nothing' }>;

@@ -1,7 +1,6 @@
 import type { LeaseRecord } from '../../../coordinators/index.js';
-import { endsInMs } from '../../../coordinators/remaining.js';
 import { elapsedMs, type Instant } from '../../../time/index.js';
-import { sayRecord } from '../../display/record.js';
+import { endOf, type Sighted, sayRecord } from '../../display/record.js';
 import { visible } from '../../display/visible.js';
 import { answerWithinMs, unansweredSinceExpiry } from '../lookout.js';
 import type { Sight } from '../target.js';
@@ -93,11 +92,7 @@ export function doubted(board: Board, now: Instant): Board {
   const { askedAt, names, shards } = board;
   if (askedAt === undefined) return board;
   const records = [...names.values(), ...(shards?.records.values() ?? [])];
-  const endsMs = Math.min(
-    ...records.map((record) =>
-      record === undefined ? Number.POSITIVE_INFINITY : endsInMs(record),
-    ),
-  );
+  const endsMs = Math.min(...records.map(endOf));
   if (elapsedMs(askedAt, now) < endsMs + answerWithinMs) return board;
   return failed(board, unansweredSinceExpiry, now);
 }
@@ -114,11 +109,7 @@ function changesOf(board: Board, { names, shards }: Look): News[] {
   return [...changed, ...shardChanges(board.shards, shards)];
 }
 
-function change(
-  name: string,
-  before: LeaseRecord | undefined,
-  now: LeaseRecord | undefined,
-): News[] {
+function change(name: string, before: Sighted | undefined, now: Sighted | undefined): News[] {
   const text = sayRecord(now);
   if (sayRecord(before) === text) return [];
   const isBad = now === undefined || now.state !== 'held' || now.revocation !== undefined;

@@ -1,7 +1,7 @@
 import type { LeaseRecord } from '../../../coordinators/index.js';
 import { elapsedMs, type Instant } from '../../../time/index.js';
 import { sayInstant } from '../../display/instant.js';
-import { heldForMs, remainingOf, sayRecord } from '../../display/record.js';
+import { heldForMs, remainingOf, type Sighted, sayRecord } from '../../display/record.js';
 import { columnsOf, visible } from '../../display/visible.js';
 import { sayDuration } from '../../duration.js';
 import type { Board } from './board.js';
@@ -133,7 +133,7 @@ const leastColumns = leastNameColumns + leastHolderColumns;
  * little, name and holder stay: first the time held goes, then the term, then the bar, then the time left.
  */
 function widthsFor(
-  all: readonly (readonly [string, LeaseRecord | undefined])[],
+  all: readonly (readonly [string, Sighted | undefined])[],
   columns: number,
 ): number[] {
   const last = [leftColumns, timeColumns, 0].find((width) => columns - width >= leastColumns) ?? 0;
@@ -154,7 +154,7 @@ function widthsFor(
 
 function nameLine(
   name: string,
-  record: LeaseRecord | undefined,
+  record: Sighted | undefined,
   passedMs: number,
   [nameColumns = 0, holderColumns = 0, term = 0, held = 0, bar = 0]: readonly number[],
   paint: Paint,

@@ -1,11 +1,11 @@
-import { endsInMs } from '../../../coordinators/remaining.js';
 import { isTransient, redactSecrets } from '../../../errors/index.js';
 import type { Unsubscribe } from '../../../events/index.js';
 import { Backoff } from '../../../time/index.js';
 import { Bell } from '../../bell.js';
+import { endOf } from '../../display/record.js';
 import { exitStatusOf } from '../../exit-status.js';
-import { call, type Session } from '../../session.js';
-import { groupsOf, lookAt } from '../target.js';
+import type { Session } from '../../session.js';
+import { groupsOf, lookAt, lookInto, type Sight } from '../target.js';
 import {
   type Board,
   doubted,
@@ -71,9 +71,15 @@ async function look(session: Session, target: string | undefined, board: Board) 
   const { runtime } = session;
   const askedAt = runtime.now();
   try {
-    const [seen, shards] = await Promise.all([lookAt(session, target), shardsOf(session, target)]);
+    const [seen, inShards] = await Promise.all([
+      lookAt(session, target),
+      lookIntoShards(session, target),
+    ]);
+    const shards = shardsIn(inShards, target);
     const isShard = (name: string) => shards !== undefined && name.startsWith(`${shards.group}/`);
-    const names = new Map([...seen].filter(([name]) => !isShard(name)));
+    // Who owns a shard that cannot be read, the map does not tell: it has a line of its own.
+    const unreadable = [...inShards].filter(([, record]) => record?.state === 'unreadable');
+    const names = new Map([...[...seen].filter(([name]) => !isShard(name)), ...unreadable]);
     const answer: Look = { names, shards, askedAt, answeredAt: runtime.now() };
     return { board: looked(board, answer), isAnswered: true };
   } catch (error) {
@@ -89,23 +95,22 @@ function shardGroupOf(target: string | undefined): string[] {
   return [target.endsWith('/shards') ? target : `${target}/shards`];
 }
 
-async function shardsOf(
-  { coordinator }: Session,
-  target: string | undefined,
-): Promise<ShardSight | undefined> {
+async function lookIntoShards(session: Session, target: string | undefined): Promise<Sight> {
+  const [group] = shardGroupOf(target);
+  return group === undefined ? new Map() : await lookInto(session, group);
+}
+
+function shardsIn(sight: Sight, target: string | undefined): ShardSight | undefined {
   const [group] = shardGroupOf(target);
   if (group === undefined) return undefined;
-  const listed = await coordinator.list(group, call);
-  const numbered = listed.flatMap((record) => {
-    const number = Number(record.name.slice(group.length + 1));
-    return Number.isInteger(number) && number >= 0 ? [[number, record] as const] : [];
+  const numbered = [...sight].flatMap(([name, record]) => {
+    const number = Number(name.slice(group.length + 1));
+    const isShown = record !== undefined && record.state !== 'unreadable';
+    return isShown && Number.isInteger(number) && number >= 0 ? [[number, record] as const] : [];
   });
   return numbered.length === 0 ? undefined : { group, records: new Map(numbered) };
 }
 
 function untilNextEnd({ names }: Board): number {
-  const ends = [...names.values()].flatMap((record) =>
-    record === undefined ? [] : endsInMs(record),
-  );
-  return Math.min(lookEveryMs, ...ends);
+  return Math.min(lookEveryMs, ...[...names.values()].map(endOf));
 }
