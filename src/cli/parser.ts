@@ -1,10 +1,13 @@
 import { Command, type ErrorOptions, type HelpContext, type ParseOptionsResult } from 'commander';
+import { nearest } from '../errors/checks.js';
 
 /** What the parser does itself where it is not asked in the order in which a person would. */
 interface Complaints {
-  unknownOption(flag: string): void;
   unknownCommand(): void;
 }
+
+/** Of a name so short, another one that begins otherwise is no misspelling. */
+const shortestMisspelt = '--abcde'.length;
 
 /**
  * The parser of the command line. It complains first of what was mistyped, since what is missing is missing because of it,
@@ -21,8 +24,19 @@ export class Parser extends Command {
     const asksForHelp = parsed.unknown.some((word) => word === '--help' || word === '-h');
     // The options of a command of commands may be those of one of them.
     if (this.commands.length === 0 && unknown !== undefined && !asksForHelp)
-      this.#complaints.unknownOption(unknown);
+      this.unknownOption(unknown);
     return parsed;
+  }
+
+  /** Called by the parser as well. What it guesses is an option of this command, and near. */
+  unknownOption(flag: string): never {
+    const own = this.createHelp()
+      .visibleOptions(this)
+      .flatMap(({ long }) => long ?? [])
+      .filter((one) => one.length >= shortestMisspelt || one[2] === flag[2]);
+    const meant = flag.startsWith('--') ? nearest(flag, own) : undefined;
+    const guess = meant === undefined ? '' : `\n(Did you mean ${meant}?)`;
+    this.error(`error: unknown option '${flag}'${guess}`, { code: 'commander.unknownOption' });
   }
 
   /** `tenure help nonsense` comes here too, as if help of everything was wanted. */
