@@ -1,5 +1,7 @@
 import { kindTold } from '../errors/error-kind.js';
+import type { UnreachableError } from '../errors/index.js';
 import type { ErrorKind } from '../errors/kinds.js';
+import { unreachable } from '../errors/unanswered.js';
 
 /** What was to be spoken at an address, for the words of a failure. */
 export interface Spoken {
@@ -94,6 +96,19 @@ function other({ otherwise }: Spoken): string {
 export function busyPool(why: unknown): string {
   if (!/no answer within|timeout/i.test(wordsOf(why))) return '';
   return '; or every connection of the pool is in use: make it larger, or give its connections back sooner';
+}
+
+/** As `pg` and `mysql2` say that their pool is over: nothing is connected, and never will be. */
+const endedPool = /^(?:Cannot use a pool after calling end on the pool|Pool is closed)/;
+
+/**
+ * A pool of the user's that was ended before what asks it. It is told as {@link UnreachableError}, since nothing of tenure is
+ * closed; `undefined` for every other failure.
+ */
+export function poolEnded(why: unknown, what: string): UnreachableError | undefined {
+  if (!endedPool.test(wordsOf(why))) return undefined;
+  const message = `${what} failed: the pool that was passed has been ended, so nothing was sent. End it after everything that uses it is closed; to go on, pass a new one.`;
+  return unreachable('unreachable', message, why);
 }
 
 /** A host with several addresses fails with the errors of all of them, and no words of its own. */

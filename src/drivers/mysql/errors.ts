@@ -30,16 +30,28 @@ const spoken: Spoken = {
  * A failure of the `mysql2` client or of the server as one of tenure's errors.
  *
  * @param what begins the message: `the claim of "ledger"`.
+ * @param address where a connection was to be made, if not where the caller says.
  */
-export function classifyMysqlError(error: unknown, phase: MysqlPhase, what: string): TenureError {
+export function classifyMysqlError(
+  error: unknown,
+  phase: MysqlPhase,
+  what: string,
+  address?: string,
+): TenureError {
   if (error instanceof TenureError) return error;
   const cause = safeCause(error);
   if (isTrustProblem(error)) {
     return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
   const errno = errnoOf(error);
-  if (errno === undefined || losses.has(errno)) return connectionLoss(error, phase, what, cause);
-  const misconfigured = denials.has(errno) ? denied(error, what) : misconfigurations[errno];
+  if (errno === undefined || losses.has(errno))
+    return connectionLoss(
+      error,
+      phase,
+      address === undefined ? what : `${what} at ${address}`,
+      cause,
+    );
+  const misconfigured = misconfiguration(errno, error, what);
   if (misconfigured !== undefined) {
     return new StoreMisconfiguredError(`${what} was refused: ${misconfigured}.`, cause);
   }
@@ -95,7 +107,8 @@ function connectionLoss(
   }
 }
 
-const endedIdle = ' (a transaction that stands open without a statement for too long is ended so)';
+const endedIdle =
+  ' (a transaction that stands open without a statement for longer than idleInTransactionTimeoutMs of the fence is ended so)';
 const wasClosedBefore = /add new command when connection is in closed state/;
 
 function lostBeforeCommit(what: string, cause: Error): UnreachableError {
@@ -105,6 +118,25 @@ function lostBeforeCommit(what: string, cause: Error): UnreachableError {
     cause,
   );
 }
+
+/** The connection was lost while the work went on, which threw what it met there; `undefined`: that is something else. */
+export function lostAtWork(loss: unknown, thrown: unknown, what: string): TenureError | undefined {
+  for (let one = thrown, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
+    if (one instanceof TenureError) return undefined;
+    const errno = errnoOf(one);
+    const isLoss =
+      errno === undefined
+        ? wasClosedBefore.test(one.message) || lossCodes.has(codeOf(one) ?? '')
+        : losses.has(errno);
+    if (isLoss || one === loss) return lostBeforeCommit(what, safeCause(thrown));
+  }
+  return undefined;
+}
+
+const lossCodes = new Set([
+  ...['PROTOCOL_CONNECTION_LOST', 'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR'],
+  ...['ECONNRESET', 'EPIPE', 'ETIMEDOUT'],
+]);
 
 function unknownOutcome(what: string, cause: Error): OutcomeUnknownError {
   return outcomeUnknown(
@@ -175,15 +207,23 @@ function denied(error: unknown, what: string): string {
 
 const denials = new Set([1044, 1142, 1143, 1227]);
 const notLetIn = 'the server does not let this account in; check user, password and host';
-const missing =
-  'a table or its database is missing: call migrate() of what was asked, such as fence.migrate(), or correct the name';
+/** What is missing, in the server's own words, which name it. */
+function missing(error: unknown): string {
+  const words = error instanceof Error ? ` (${error.message})` : '';
+  return `a table or its database is missing${words}: correct the name; or call migrate() of what was asked, such as fence.migrate(), or run "tenure migrate --url mysql://..."`;
+}
+
+const absences = new Set([1049, 1146]);
+
+function misconfiguration(errno: number, error: unknown, what: string): string | undefined {
+  if (denials.has(errno)) return denied(error, what);
+  return absences.has(errno) ? missing(error) : misconfigurations[errno];
+}
 
 const misconfigurations: Readonly<Record<number, string>> = {
   1045: notLetIn,
-  1049: missing,
   1054: 'a table has other columns than tenure expects; use a database of its own',
   1130: notLetIn,
-  1146: missing,
   1290: readOnly,
   1665: 'binlog_format STATEMENT does not take transactions at READ COMMITTED; use MIXED or ROW',
   1698: notLetIn,
@@ -251,6 +291,7 @@ function safeCause(error: unknown): Error {
     losses.has(errno) ||
     errno in refusals ||
     errno in misconfigurations ||
+    absences.has(errno) ||
     denials.has(errno) ||
     errno === noSavepoint;
   const code = codeOf(error);

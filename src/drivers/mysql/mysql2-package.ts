@@ -42,6 +42,12 @@ const refusedParameters = ['multipleStatements', 'flags'];
 const usualUrl =
   'use mysql://host:port/database, with user:password and an @ before the host if it needs them, each part percent-encoded';
 
+/** Host and port of a URL that was validated. */
+export function addressOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || 'localhost'}:${port || '3306'}`;
+}
+
 /** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
 export function validateUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

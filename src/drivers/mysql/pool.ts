@@ -1,9 +1,16 @@
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { poolEnded } from '../connect-failure.js';
 import { withDeadline } from '../deadline.js';
 import type { MysqlConnection, MysqlPool } from './client.js';
 import { classifyMysqlError } from './errors.js';
-import { type CoreConnection, importMysql2, type OwnPool, validateUrl } from './mysql2-package.js';
+import {
+  addressOf,
+  type CoreConnection,
+  importMysql2,
+  type OwnPool,
+  validateUrl,
+} from './mysql2-package.js';
 import { MysqlSession } from './session.js';
 
 export interface PoolSettings {
@@ -78,7 +85,10 @@ export class MysqlPoolHandle<Connection extends MysqlConnection> {
         await withDeadline(runtime, timeoutMs, checkout, (late) => late.release()),
       );
     } catch (error) {
-      throw classifyMysqlError(error, 'connect', what);
+      const url = this.#url;
+      if (url === undefined)
+        throw poolEnded(error, what) ?? classifyMysqlError(error, 'connect', what);
+      throw classifyMysqlError(error, 'connect', what, addressOf(url));
     }
   }
 

@@ -7,6 +7,7 @@ import {
   endedByWork,
   errnoOf,
   leftOpen,
+  lostAtWork,
   type MysqlPhase,
   mayHaveRolledBack,
   noSavepoint,
@@ -164,10 +165,12 @@ async function release(
 
 /**
  * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever becomes of
- * the rollback, unless the transaction turns out to have been ended by it. Ends the session, with its settings as they were.
+ * the rollback, unless the transaction turns out to have been ended by it, or it is of the connection's end. Ends the session,
+ * with its settings as they were.
  *
  * A savepoint with a name that nobody knows marks the transaction: it is gone once the work, or a deadlock, ended it.
  *
+ * @throws {UnreachableError} if the connection was lost at work; what the work threw is the cause.
  * @throws {OutcomeUnknownError} if the work ended the transaction itself, whether or not it threw afterwards.
  * @throws {StoreRefusedError} if the connection was inside a transaction already. That one is rolled back.
  */
@@ -194,7 +197,7 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
     if (isAtWork && (await wasEnded(session, steps, mark, error)))
       throw endedByWork(own.what, error);
     isClean = await tidy(session, steps, ['ROLLBACK', steps.restore]);
-    throw error;
+    throw (isAtWork && !isClean && lostAtWork(session.loss, error, own.what)) || error;
   } finally {
     marks.delete(connection);
     session.end(isClean);

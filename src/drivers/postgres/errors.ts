@@ -35,6 +35,13 @@ const spoken: Spoken = {
   trust: 'name the file of the authority that signed it with ?sslrootcert=FILE',
 };
 
+interface Circumstances {
+  /** Where a connection was to be made, if not where the caller says. */
+  readonly address?: string;
+  /** What was thrown in place of the error. Default: the error. */
+  readonly thrown?: unknown;
+}
+
 /**
  * A failure of the `pg` client or of the server as one of tenure's errors.
  *
@@ -44,9 +51,10 @@ export function classifyPostgresError(
   error: unknown,
   phase: PostgresPhase,
   what: string,
+  { address, thrown = error }: Circumstances = {},
 ): TenureError {
   if (error instanceof TenureError) return error;
-  const cause = safeCause(error);
+  const cause = safeCause(thrown);
   const state = sqlStateOf(error);
   if (state !== undefined) {
     const misconfigured = misconfiguration(state, phase, error, what);
@@ -70,7 +78,38 @@ export function classifyPostgresError(
     return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
   const kind = state === undefined ? undefined : kindOfCode(state);
-  return connectionLoss(phase, what, cause, kind);
+  return connectionLoss(phase, address === undefined ? what : `${what} at ${address}`, cause, kind);
+}
+
+/**
+ * The connection was lost while the work went on, which threw what it met there.
+ *
+ * @param loss what is known to have ended the connection, if anything is.
+ */
+export function lostAtWork(loss: unknown, thrown: unknown, what: string): TenureError | undefined {
+  const met = lossIn(thrown, loss);
+  if (met === undefined) return undefined;
+  // The server says why it ended a session; the client library, that it is over.
+  const evidence = [met, loss].find((one) => sqlStateOf(one) !== undefined) ?? loss ?? met;
+  return classifyPostgresError(evidence, 'transaction', what, { thrown });
+}
+
+/** As `pg` says it of a connection that is gone, and Node of its socket. */
+const lossWords = /is not queryable|^Connection terminated/;
+const socketCodes = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+
+/** What tells that the connection is gone: the error, or what caused it, as a layer over `pg` has it. */
+function lossIn(thrown: unknown, loss: unknown): Error | undefined {
+  for (let one = thrown, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
+    if (one instanceof TenureError) return undefined;
+    const state = sqlStateOf(one);
+    const isLoss =
+      state === undefined
+        ? lossWords.test(one.message) || socketCodes.has(codeOf(one) ?? '')
+        : Object(one).severity === 'FATAL' || isOver(state);
+    if (isLoss || one === loss) return one;
+  }
+  return undefined;
 }
 
 /** @param kind of what the server said when it broke the connection, if it said something. */
@@ -237,7 +276,7 @@ function misconfiguration(
 }
 
 const idleTooLong =
-  'the transaction stood open without a statement for longer than idle_in_transaction_session_timeout, so the server ended it';
+  'the transaction stood open without a statement for longer than idleInTransactionTimeoutMs of the fence (idle_in_transaction_session_timeout), so the server ended it';
 
 const refusals: Readonly<Record<string, string>> = {
   [noTransaction]: 'it has to be inside a transaction; send BEGIN first',

@@ -1,6 +1,7 @@
 import { ClosedError, StoreMisconfiguredError, type TenureError } from '../../errors/index.js';
 import { Emitter, type Unsubscribe } from '../../events/index.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
+import { poolEnded } from '../connect-failure.js';
 import { withDeadline } from '../deadline.js';
 import { runCheck } from './check.js';
 import type { PostgresClient, PostgresPool, PostgresQueryable } from './client.js';
@@ -202,7 +203,7 @@ async function checkOut(
     const client = await withDeadline(runtime, timeoutMs, pool.connect(), (late) => late.release());
     return new PostgresSession(client);
   } catch (error) {
-    throw classifyPostgresError(error, 'checkout', what);
+    throw poolEnded(error, what) ?? classifyPostgresError(error, 'checkout', what);
   }
 }
 

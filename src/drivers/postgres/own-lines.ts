@@ -21,6 +21,7 @@ import {
   type ServerCheck,
 } from './lines.js';
 import { PostgresLink } from './link.js';
+import { addressOf } from './pg-package.js';
 
 export interface OwnLinesOptions {
   readonly runtime: Runtime;
@@ -60,8 +61,7 @@ export class OwnLines implements Lines {
     this.#options = options;
     this.#queue = new LineQueue(options.runtime);
     this.#backoff = new Backoff(options.runtime, { firstMs: 50, limitMs: 1_000 });
-    const { hostname, port } = new URL(url);
-    this.address = `${hostname || 'localhost'}:${port || '5432'}`;
+    this.address = addressOf(url);
   }
 
   on<Name extends keyof LineEvents>(

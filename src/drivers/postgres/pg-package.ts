@@ -44,6 +44,12 @@ export async function importPg(
   }
 }
 
+/** Host and port of a URL that was validated. */
+export function addressOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || 'localhost'}:${port || '5432'}`;
+}
+
 /** The URL is a secret, so an error shows none of it: a misplaced `@` or `#` moves the password anywhere. */
 export function validateUrl(url: string): string {
   const remedy =

@@ -1,9 +1,10 @@
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
+import { poolEnded } from '../connect-failure.js';
 import { withDeadline } from '../deadline.js';
 import type { PostgresClient, PostgresPool } from './client.js';
 import { classifyPostgresError } from './errors.js';
-import { importPg, type OwnPool, validateUrl } from './pg-package.js';
+import { addressOf, importPg, type OwnPool, validateUrl } from './pg-package.js';
 import { PostgresSession } from './session.js';
 
 export interface PoolSettings {
@@ -43,7 +44,9 @@ export class PostgresPoolHandle<Client extends PostgresClient> {
       );
       return new PostgresSession(client);
     } catch (error) {
-      throw classifyPostgresError(error, 'checkout', what);
+      if (this.#users !== undefined)
+        throw poolEnded(error, what) ?? classifyPostgresError(error, 'checkout', what);
+      throw classifyPostgresError(error, 'checkout', what, { address: addressOf(this.#url) });
     }
   }
 

@@ -12,6 +12,7 @@ import {
   endedByWork,
   failedTransaction,
   isReadOnlyError,
+  lostAtWork,
   wasOpen,
 } from './errors.js';
 import { beginMarked } from './marked.js';
@@ -42,8 +43,10 @@ export interface TransactionSteps {
 
 /**
  * Runs `body` between begin and commit, and rolls back if it throws: its error comes through as it is, whatever becomes of
- * the rollback, unless the transaction turns out to have been ended by it. Ends the session.
+ * the rollback, unless the transaction turns out to have been ended by it, or it is of the connection's end. Ends the session.
  *
+ * @throws {UnreachableError}, or {@link StoreRefusedError} if the server said why, if the connection was lost at work; what the
+ * work threw is the cause.
  * @throws {OutcomeUnknownError} if the work ended the transaction itself, whether or not it threw afterwards.
  * @throws {StoreRefusedError} if the client was inside a transaction already. That one is rolled back.
  */
@@ -69,6 +72,8 @@ export async function runTransaction<Client extends PostgresClient, Result>(
     const mayBeAnother = isAtWork || isRefusedWith(failedTransaction, error);
     const end = mayBeAnother ? await giveUp(session, open) : await rollback(session, steps.ask);
     if (end === 'endedByWork') throw endedByWork(steps.ask.what, error);
+    if (isAtWork && end === 'unknown')
+      throw lostAtWork(session.loss, error, steps.ask.what) ?? error;
     isClean = end === 'rolledBack' && !isRefusedWith(wasOpen, error);
     throw isClean ? await explained(session, steps.ask, error) : error;
   } finally {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { lostAtWork } from '../../../src/drivers/postgres/errors.js';
 import { classifyPostgresError, type PostgresPhase } from '../../../src/drivers/postgres/index.js';
 import { ClosedError } from '../../../src/errors/index.js';
 
@@ -92,5 +93,35 @@ describe('errors of PostgreSQL', () => {
     const error = classifyPostgresError('hunter2', 'read', 'reading');
     expect(error.code).toBe('TENURE_UNREACHABLE');
     expect(`${error}${error.cause}`).not.toContain('hunter2');
+  });
+});
+
+describe('what work threw as its connection was gone', () => {
+  const idle = serverError('25P03', 'terminating connection', { severity: 'FATAL' });
+  const silent = new Error('Client has encountered a connection error and is not queryable');
+
+  it.each([
+    ['the server’s last word', undefined, idle, /idleInTransactionTimeoutMs/],
+    [
+      'the word of the client, which knows the server’s',
+      idle,
+      silent,
+      /idleInTransactionTimeoutMs/,
+    ],
+    ['the word of the client alone', undefined, silent, /connection to PostgreSQL was lost before/],
+    ['what the client was told', pipe, pipe, /connection to PostgreSQL was lost before/],
+  ])('is told as its end: %s', (_title, loss, thrown, words) => {
+    const error = lostAtWork(loss, thrown, 'the transaction');
+    expect(error?.message).toMatch(words);
+    expect(error?.cause).toMatchObject({ message: thrown.message });
+  });
+
+  it.each([
+    ['no error of a connection', ended, new Error('mine')],
+    ['a refusal of a statement', ended, serverError('23505')],
+    ['an error of ours', ended, new ClosedError('the fence')],
+    ['no error at all', ended, 'mine'],
+  ])('is left alone: %s', (_title, loss, thrown) => {
+    expect(lostAtWork(loss, thrown, 'the transaction')).toBeUndefined();
   });
 });

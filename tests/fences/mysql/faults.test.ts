@@ -232,8 +232,21 @@ describe('a server that is not fit for the MySQL fence', { timeout: 20_000 }, ()
     await other.close();
     url.port = '1';
     const nowhere = mysqlFence(url.href);
-    expect(await failureOf(nowhere.claim(tokenOf('a', 1)))).toBeInstanceOf(UnreachableError);
+    const away = await failureOf(nowhere.claim(tokenOf('a', 1)));
+    expect(away).toBeInstanceOf(UnreachableError);
+    expect(String(away)).toContain(`at ${url.hostname}:1 failed: nothing listens there`);
     await nowhere.close();
+  });
+
+  it('is named as lacking the database, by its name, and how it is migrated', async () => {
+    const url = new URL(server.url);
+    url.pathname = '/nowhere_at_all';
+    const other = mysqlFence(url.href);
+    const failure = await failureOf(other.claim(tokenOf('a', 1)));
+    expect(failure).toBeInstanceOf(StoreMisconfiguredError);
+    expect(String(failure)).toContain("Unknown database 'nowhere_at_all'");
+    expect(String(failure)).toContain('tenure migrate --url mysql://');
+    await other.close();
   });
 
   it('that crashes has written nothing of an open transaction, and keeps every claim and effect', async () => {

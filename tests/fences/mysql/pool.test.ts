@@ -1,6 +1,10 @@
 import type { PoolConnection } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
-import { SequenceReusedError, StaleTermError } from '../../../src/errors/index.js';
+import {
+  SequenceReusedError,
+  StaleTermError,
+  UnreachableError,
+} from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type MysqlFenceOptions, mysqlFence } from '../../../src/fences/mysql/index.js';
 import { limitsItsPool } from '../stored-fences.js';
@@ -56,6 +60,14 @@ describe("the user's pool", () => {
 
   it('has to be one of promises', () => {
     expect(() => mysqlFence(Object(pool).pool)).toThrow(/pool\.promise\(\)/);
+  });
+
+  it('that was ended is told as that, and not as a server that is away', async () => {
+    const ended = openPool(server.url);
+    await ended.end();
+    const failure = await failureOf(mysqlFence(ended).claim(tokenOf('ended', 1)));
+    expect(failure).toBeInstanceOf(UnreachableError);
+    expect(String(failure)).toMatch(/the pool that was passed has been ended, so nothing was sent/);
   });
 
   it('is not confused with one that the fence opens', () => {

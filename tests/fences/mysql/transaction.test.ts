@@ -325,6 +325,42 @@ describe('a transaction under the MySQL fence', () => {
     expect(await readData(server.url, name)).toBeUndefined();
   });
 
+  it('says so of an owner whose work meets that, with what it met', async () => {
+    const name = freshName('idle');
+    const attempt = fence.transaction(tokenOf(name, 5), async (connection) => {
+      await put(connection, name, 'too late');
+      await new Promise((resolve) => connection.once('error', resolve));
+      await connection.query('SELECT 1');
+    });
+    const failure = await failureOf(attempt);
+    expect(failure).toBeInstanceOf(UnreachableError);
+    expect(String(failure)).toMatch(/longer than idleInTransactionTimeoutMs.*nothing was written/);
+    expect(String(Object(failure).cause)).toContain("Can't add new command");
+    expect(await readData(server.url, name)).toBeUndefined();
+    const layer = fence.transaction(tokenOf(name, 5), async (connection) => {
+      const killed = connection.query(`KILL ${connection.threadId}`);
+      const lost = await killed.catch((cause) => new Error('no order', { cause }));
+      await connection.query('SELECT 1').catch(() => {});
+      throw lost;
+    });
+    const lost = await failureOf(layer);
+    expect(lost).toBeInstanceOf(UnreachableError);
+    expect(lost).toMatchObject({ cause: { message: 'no order' } });
+  });
+
+  it('lets an error of the work through that says nothing of its connection', async () => {
+    const name = freshName('own');
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const other = fence.transaction(tokenOf(name, 5), () => Promise.reject(reset));
+    expect(await failureOf(other)).toBe(reset);
+    const own = new Error('mine');
+    const gone = fence.transaction(tokenOf(name, 5), async (connection) => {
+      await connection.query(`KILL ${connection.threadId}`).catch(() => {});
+      throw own;
+    });
+    expect(await failureOf(gone)).toBe(own);
+  });
+
   it('gives up a claim after its wait, and leaves everything as it was', async () => {
     const name = freshName('wait');
     const old = tokenOf(name, 5);

@@ -293,7 +293,12 @@ describe('a server that is not fit for the PostgreSQL fence', () => {
       (url) => {
         url.port = '1';
       },
-      (other) => assertClaimFails(other, UnreachableError, /nothing listens there/),
+      (other) =>
+        assertClaimFails(
+          other,
+          UnreachableError,
+          /at (?:127\.0\.0\.1|localhost):1 failed: nothing listens there/,
+        ),
     ));
 
   it('does not take "nobody replicates" for a commit when the synchronous standby is missing', async () => {

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
-import { StaleTermError, StoreRefusedError } from '../../../src/errors/index.js';
+import { StaleTermError, StoreRefusedError, UnreachableError } from '../../../src/errors/index.js';
 import { freshName, Gate, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { postgresFence } from '../../../src/fences/postgres/index.js';
 import { forgetsOldEffects } from '../stored-fences.js';
 import { database, fence, pool, useDatabase } from './stage.js';
-import { openPool, runSql } from './subject.js';
+import { openPool, put, readData, runSql } from './subject.js';
 
 useDatabase();
 
@@ -26,6 +26,42 @@ describe('a transaction under the PostgreSQL fence', () => {
     });
     await expect(attempt).rejects.toBe(failure);
     expect(pool.totalCount).toBe(0);
+  });
+
+  it('says which limit ended it if its work meets that, and what the work met', async () => {
+    const name = freshName('idle');
+    const attempt = fence.transaction(tokenOf(name, 5), async (client) => {
+      await put(client, name, 'too late');
+      await new Promise((resolve) => client.once('error', resolve));
+      await client.query('SELECT 1');
+    });
+    await expect(attempt).rejects.toMatchObject({
+      code: 'TENURE_STORE_REFUSED',
+      storeCode: '25P03',
+    });
+    await expect(attempt).rejects.toThrow(/nothing was written.*idleInTransactionTimeoutMs/);
+    const cause = { message: expect.stringContaining('is not queryable') };
+    await expect(attempt).rejects.toMatchObject({ cause });
+    expect(await readData(database.url, name)).toBeUndefined();
+  });
+
+  it('says that its connection was lost if its work meets that, however it passes it on', async () => {
+    const end = 'SELECT pg_terminate_backend(pg_backend_pid())';
+    const meet = fence.transaction(tokenOf(freshName('ended'), 5), (client) => client.query(end));
+    await expect(meet).rejects.toBeInstanceOf(UnreachableError);
+    await expect(meet).rejects.toMatchObject({ cause: { code: '57P01' } });
+    const layer = fence.transaction(tokenOf(freshName('layer'), 5), async (client) => {
+      const lost = await client.query(end).catch((cause) => new Error('no order', { cause }));
+      throw lost;
+    });
+    await expect(layer).rejects.toThrow(/lost before the commit, so nothing was written/);
+    await expect(layer).rejects.toMatchObject({ cause: { message: 'no order' } });
+  });
+
+  it('lets the error of another connection through, which says nothing of its own', async () => {
+    const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+    const attempt = fence.transaction(tokenOf(freshName('other'), 5), () => Promise.reject(reset));
+    await expect(attempt).rejects.toBe(reset);
   });
 
   it('may alter and drop what the fence itself stands in', async () => {
