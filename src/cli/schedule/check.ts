@@ -8,16 +8,21 @@ import type { JobEntry } from './job-entry.js';
 
 const tickCount = 3;
 
-/** Prints what the file says, and the next ticks of each job. Connects nowhere. */
+/**
+ * Prints what the file says, and the next ticks of each job. Connects nowhere.
+ *
+ * @param missing by job, why its command cannot be run here. That is no mistake of the file: other machines may run it.
+ */
 export function check(
   terminal: Terminal,
   file: string,
   entries: readonly JobEntry[],
   nowMs: number,
   format: 'text' | 'json',
+  missing: ReadonlyMap<string, Error>,
 ): boolean {
   if (format === 'json') {
-    const jobs = entries.map((entry) => asJson(entry, nowMs));
+    const jobs = entries.map((entry) => asJson(entry, nowMs, missing.get(entry.name)));
     terminal.print(jsonText({ file, jobs }, 2));
     return true;
   }
@@ -39,7 +44,11 @@ function rowsOf({ name, resolved, command }: JobEntry, nowMs: number): string[][
   ];
 }
 
-function asJson({ name, resolved, command }: JobEntry, nowMs: number): object {
+function asJson(
+  { name, resolved, command }: JobEntry,
+  nowMs: number,
+  missing: Error | undefined,
+): object {
   const { cron, timeZone } = resolved.definition;
   const ticksAtMs = nextTicks(resolved.times, nowMs);
   return {
@@ -49,6 +58,7 @@ function asJson({ name, resolved, command }: JobEntry, nowMs: number): object {
     ticksAtMs,
     command: command.words,
     shell: command.isForShell,
+    problem: missing?.message ?? null,
   };
 }
 

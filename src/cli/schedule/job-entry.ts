@@ -13,6 +13,8 @@ export interface JobEntry {
   readonly options: JobOptions;
   readonly resolved: ResolvedJob;
   readonly command: CommandLine;
+  /** Where the command stands: `jobs.yaml:7: jobs.settle.command`. */
+  readonly commandAt: string;
   /** What the command sees besides, or instead of, what we see. */
   readonly env: Readonly<Record<string, string>>;
   /** Between SIGTERM and SIGKILL, while the lease is held. */
@@ -47,7 +49,8 @@ export function readJob(name: string, node: YamlNode, mistakes: Mistakes): JobEn
       : mistakes.of(() => duration(stopGrace, { largestMs: dayMs }));
   if (resolved === undefined || command === undefined || stopGraceMs === undefined)
     return undefined;
-  return { name, options, resolved, command, env: variables, stopGraceMs };
+  const commandAt = (fields.command ?? node).where;
+  return { name, options, resolved, command, commandAt, env: variables, stopGraceMs };
 }
 
 /** What stands for a `cron` that cannot be used, so that the rest is checked. */

@@ -9,7 +9,6 @@ import { quoted } from '../next-command.js';
 import { call, refuseMemory } from '../session.js';
 import { type Flags, resolveSettings } from '../settings/index.js';
 import { ProgramError } from '../supervise/find-program.js';
-import { resolveCommand } from '../supervise/plan.js';
 import { requireGranted } from '../supervise/run-command.js';
 import type { Voice } from '../supervise/voice.js';
 import type { Terminal } from '../terminal.js';
@@ -17,6 +16,7 @@ import { CommandAttempt } from './command-attempt.js';
 import type { JobEntry } from './job-entry.js';
 import { readJobsFile } from './jobs-file.js';
 import { MistakesError } from './mistakes.js';
+import { missingPrograms } from './programs.js';
 import { tellOf } from './tell.js';
 import { Watches } from './watches.js';
 
@@ -43,7 +43,9 @@ export async function runSchedule(
     if (flags.check === undefined)
       return await scheduleSafely(entries, flags, voice, targets, stopping);
     const { check } = await import('./check.js');
-    check(terminal, flags.file, entries, realRuntime.now().wallMs, flags.output);
+    const missing = missingPrograms(entries, process.env);
+    check(terminal, flags.file, entries, realRuntime.now().wallMs, flags.output, missing);
+    for (const { message } of missing.values()) voice.say(`warning: ${message}`);
     return exitStatus.success;
   } catch (error) {
     if (error instanceof ProgramError) return sayAndAdvise(voice, error, error.next, error.status);
@@ -85,7 +87,10 @@ async function scheduleSafely(
   refuseMemory(url.value, url.source);
   const drainMs = parseDuration(flags.drain, '--drain');
   // A mistyped command is told at once, and not at its tick some night.
-  for (const { command, env } of entries) resolveCommand(command, { ...process.env, ...env });
+  const missing = [...missingPrograms(entries, process.env).values()];
+  const last = missing.pop();
+  for (const { message } of missing) voice.say(message);
+  if (last !== undefined) throw last;
   const { store, address } = await openJobStore(url.value, namespace.value, url.source);
   const tell = (text: string) => voice.say(text);
   const watches = new Watches({ runtime: realRuntime, command: 'schedule', tell });

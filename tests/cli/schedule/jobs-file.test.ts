@@ -299,7 +299,7 @@ jobs:
   report: { cron: '0 3 * * *', command: 'a | b', shell: true }
 `);
     const terminal = new RecordingTerminal();
-    check(terminal, file, entries, Date.UTC(2026, 9, 23, 12), 'text');
+    check(terminal, file, entries, Date.UTC(2026, 9, 23, 12), 'text', new Map());
     expect(terminal.printed).toEqual([
       'JOB     CRON        TIME ZONE      NEXT TICKS            THERE                    COMMAND',
       "settle  30 2 * * *  Europe/Berlin  2026-10-24T00:30:00Z  Sat 2026-10-24 02:30:00  node 'a b.mjs'",
@@ -319,6 +319,24 @@ jobs:
     const [job] = JSON.parse(stdout).jobs;
     expect(job).toMatchObject({ job: 'settle', timeZone: 'UTC', command: ['nobody-has-this'] });
     expect(job.ticksAtMs).toHaveLength(3);
+  });
+
+  it('warns of a command that this machine does not have, with its line: other machines may run the file', async () => {
+    writeFileSync(file, withJob(cron, 'command: [nobody-has-this]'));
+    const place = `${file}:4: jobs.settle.command: cannot run "nobody-has-this": it is in no folder`;
+    const { status, stdout, stderr } = await startInside(['schedule', file, '--check']).ended;
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^settle +0 3/m);
+    expect(stderr.replace(/\s+/g, ' ')).toContain(`tenure schedule: warning: ${place}`);
+    const forPrograms = await startInside(['schedule', file, '--check', '-o', 'json']).ended;
+    expect(JSON.parse(forPrograms.stdout).jobs[0].problem).toContain(place);
+  });
+
+  it('says nothing of commands that are there', async () => {
+    writeFileSync(file, withJob(cron, 'command: [cat]'));
+    const { stdout, stderr } = await startInside(['schedule', file, '--check', '-o', 'json']).ended;
+    expect(JSON.parse(stdout).jobs[0].problem).toBeNull();
+    expect(stderr).toBe('');
   });
 });
 
@@ -352,10 +370,14 @@ describe('tenure schedule', () => {
     },
   );
 
-  it('tells a command that is not there before anything begins', async () => {
-    writeFileSync(file, withJob(cron, 'command: [nobody-has-this]'));
+  it('tells each command that is not there before anything begins, with its line', async () => {
+    const other = `  other: { ${cron}, command: [./nor-this] }`;
+    writeFileSync(file, `${withJob(cron, 'command: [nobody-has-this]')}\n${other}`);
     const { status, stderr } = await schedule('--url', `sqlite:${join(folder, 'tenure.db')}`);
     expect(status).toBe(127);
-    expect(stderr).toContain('cannot run "nobody-has-this"');
+    const said = stderr.replace(/\s+/g, ' ');
+    expect(said).toContain(`${file}:4: jobs.settle.command: cannot run "nobody-has-this"`);
+    expect(said).toContain(`${file}:5: jobs.other.command: cannot run "./nor-this"`);
+    expect(said).toContain('next: command -v ./nor-this');
   });
 });
