@@ -192,6 +192,10 @@ describe('tenure diagnose', () => {
     expect(parseSince('2026-11-30T11:00+01:00')).toEqual({ sinceMs });
     for (const bad of ['2026-11-30T10:00', '2026-13-30T10:00Z', 'yesterday', '', '10'])
       expect(() => parseSince(bad)).toThrow(/--since/);
+    for (const bad of ['yesterday', '2 hours ago', 'monday', '20:00Z', '5'])
+      expect(() => parseSince(bad)).toThrow(
+        /is neither a duration nor a time .*2m, 1h or 1d, or a time such as 2026-11-30T10:00Z/,
+      );
   });
 
   it('refuses a time that is still to come, as it was written, with what to write', async () => {

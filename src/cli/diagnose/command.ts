@@ -84,7 +84,7 @@ export function parseSince(text: string): Since {
     const remedy = 'write it like 2026-11-30T10:00Z';
     throw new OptionError('--since', text, 'is no time with its zone', remedy);
   }
-  if (/[a-z]$/.test(text))
+  if (/^[\d.]+(?:ms|[smhd])$/.test(text))
     return { lastMs: parseDuration(text, '--since', { largestMs: longestMs }) };
   const remedy = `use ${durationForm}, or a time such as 2026-11-30T10:00Z`;
   throw new OptionError('--since', text, 'is neither a duration nor a time', remedy);
