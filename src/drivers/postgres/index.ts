@@ -8,6 +8,7 @@ export {
   classifyPostgresError,
   failedTransaction,
   leftOpen,
+  mentions,
   noSuchCursor,
   noTransaction,
   type PostgresPhase,

@@ -1,5 +1,5 @@
-import type { PostgresQueryable } from '../../drivers/postgres/index.js';
-import { sqlStateOf } from '../../drivers/postgres/index.js';
+import type { PostgresQueryable, PostgresResult } from '../../drivers/postgres/index.js';
+import { mentions, sqlStateOf } from '../../drivers/postgres/index.js';
 import { requireKnown, requireObject } from '../../errors/checks.js';
 import { OptionError, StoreMisconfiguredError, StoreRefusedError } from '../../errors/index.js';
 import type { FencingToken } from '../contract.js';
@@ -62,8 +62,9 @@ export interface PostgresRowGuard {
  * statement checks and writes, so it needs no transaction; inside one it is as good. The holder is kept as a digest.
  *
  * A row without a term takes any. Deleting a row forgets its term: keep a mark instead, where an old owner might add it
- * again. What PostgreSQL answers otherwise (a constraint, a lost connection) passes as it is. Of a pool, a client that its
- * last user left inside a transaction is refused (`StoreRefusedError`, `TN013`): that one is rolled back, nothing is written.
+ * again. A table without the columns of `migrationSql` is a {@link StoreMisconfiguredError}. What PostgreSQL answers otherwise (a
+ * constraint, a lost connection) passes as it is. Of a pool, a client that its last user left inside a transaction is refused
+ * (`StoreRefusedError`, `TN013`): that one is rolled back, nothing is written.
  *
  * @throws {OptionError} if the table or the key is no name tenure takes.
  */
@@ -71,6 +72,9 @@ export function postgresRowGuard(options: PostgresRowGuardOptions): PostgresRowG
   requireKnown('options', options, { table: true, key: true }, 'pass { table, key }');
   return new RowGuard(quoteTable(options.table), quoteColumn('key', options.key));
 }
+
+const undefinedColumn = '42703';
+const ownColumns = ['tenure_term', 'tenure_holder'];
 
 /** A row that changes between the statement and the look at it, every time: nobody is that unlucky. */
 const mostLooks = 10;
@@ -142,7 +146,7 @@ WHERE ${passes}`;
     const { name, term, holderDigest } = candidate;
     for (let look = 0; look < mostLooks; look++) {
       const values = [term, holderDigest, key, ...bound];
-      const { rowCount } = await askAlone(client, writing(name), text, values);
+      const { rowCount } = await this.#ask(client, writing(name), text, values);
       if (rowCount === 1) return true;
       if ((rowCount ?? 0) > 1) throw severalRows(name, this.#key, rowCount);
       const installed = await this.#installed(client, candidate, key);
@@ -163,13 +167,33 @@ WHERE ${passes}`;
     key: unknown,
   ): Promise<InstalledTerm | undefined> {
     const text = `SELECT tenure_term::text AS term, tenure_holder AS holder FROM ${this.#table} WHERE ${this.#key} = $1`;
-    const { rows } = await askAlone<Kept>(client, writing(name), text, [key]);
+    const { rows } = await this.#ask<Kept>(client, writing(name), text, [key]);
     const [row] = rows;
     if (row === undefined) return undefined;
     if (row.term === null) return { term: 0, holderDigest: '' };
     const term = termIn(row.term);
     if (term !== undefined) return { term, holderDigest: row.holder ?? '' };
     throw corruptTerm(`tenure_term of the row that is written under "${name}" in ${this.#table}`);
+  }
+
+  async #ask<Row extends object>(
+    client: PostgresQueryable,
+    what: string,
+    text: string,
+    values: unknown[],
+  ): Promise<PostgresResult<Row>> {
+    try {
+      return await askAlone<Row>(client, what, text, values);
+    } catch (error) {
+      const lacksColumn =
+        sqlStateOf(error) === undefinedColumn &&
+        ownColumns.some((column) => mentions(error, column));
+      if (!lacksColumn) throw error;
+      throw new StoreMisconfiguredError(
+        `${what} was refused: the table ${this.#table} has no columns tenure_term and tenure_holder. Run the guard's migrationSql once, by a role that owns the table.`,
+        error,
+      );
+    }
   }
 
   #split(values: RowValues) {

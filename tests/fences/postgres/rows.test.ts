@@ -60,6 +60,26 @@ describe('a row that is guarded by its own term', () => {
     expect(await bodyOf()).toBe('next');
   });
 
+  it('names its migration where that was not run, and lets other missing columns through', async () => {
+    await pool.query('CREATE TABLE unprepared (id text PRIMARY KEY, body text)');
+    const unprepared = postgresRowGuard({ table: 'unprepared', key: 'id' });
+    const owner = tokenOf('n', 5);
+    for (const write of [
+      () => unprepared.claim(pool, owner, key),
+      () => unprepared.update(pool, owner, key, { body: 'text' }),
+      () => unprepared.upsert(pool, owner, key, { body: 'text' }),
+    ]) {
+      await expect(write()).rejects.toBeInstanceOf(StoreMisconfiguredError);
+      await expect(write()).rejects.toThrow(
+        'the table "unprepared" has no columns tenure_term and tenure_holder. Run the guard\'s migrationSql once',
+      );
+    }
+    await pool.query(unprepared.migrationSql);
+    await unprepared.upsert(pool, owner, key, { body: 'text' });
+    const misspelt = unprepared.update(pool, owner, key, { boddy: 'text' });
+    await expect(misspelt).rejects.toMatchObject({ code: '42703' });
+  });
+
   describe('on a client that its last user left inside a transaction', () => {
     const untold = (client: pg.PoolClient) =>
       Reflect.set(client, 'getTransactionStatus', undefined);
