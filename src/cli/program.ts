@@ -8,6 +8,7 @@ import { addDoctor } from './doctor/command.js';
 import { addJobs } from './jobs/command.js';
 import { addMigrate } from './migrate/command.js';
 import { addObservers } from './observe/command.js';
+import { addOnce } from './once/command.js';
 import { addOperators } from './operate/command.js';
 import { Parser } from './parser.js';
 import type { RunCommand } from './run.js';
@@ -58,6 +59,7 @@ export function createProgram(terminal: Terminal, run: RunCommand): Command {
   program.commandsGroup('Operate:');
   addOperators(program, wiring);
   addJobs(program, wiring);
+  addOnce(program, wiring);
   program.commandsGroup('Try:');
   addDemo(program, terminal, run);
   addSelftest(program, terminal, run);

@@ -35,6 +35,10 @@ const lookup: Lookup = {
     asked.push({ jobs: true, ...flags });
     return ['settle', 'report'];
   },
+  async keys(flags) {
+    asked.push({ keys: true, ...flags });
+    return ['charge/order-17', 'mail/7'];
+  },
 };
 
 async function words(...line: string[]): Promise<string[]> {
@@ -63,6 +67,20 @@ describe('what a shell may offer', () => {
     expect(await words('jobs', 'pause', '')).toEqual(['settle', 'report']);
     expect(await words('jobs', 'cancel', 'settle', '')).toEqual([]);
     expect(await words('schedule', '--sp')).toEqual(['--spread']);
+  });
+
+  it('is what can be done to effects, and the keys of unknown outcome', async () => {
+    expect(await words('once', '')).toEqual(['list', 'settle', 'help']);
+    expect(await words('once', 'settle', '')).toEqual(['charge/order-17', 'mail/7']);
+    expect(await words('once', 'settle', 'mail/7', '--d')).toEqual(['--done']);
+  });
+
+  it('is an option or an argument after one whose value was left out', async () => {
+    asked.length = 0;
+    expect(await words('once', 'settle', '--done', '--not')).toEqual(['--not-applied']);
+    expect(await words('once', 'settle', '--done', '--url', 'redis://h', 'm')).toEqual(['mail/7']);
+    expect(asked).toEqual([{ keys: true, url: 'redis://h' }]);
+    expect(await words('once', 'settle', '--done', 'm')).toEqual([]);
   });
 
   it('is a choice of an option, in both of its forms', async () => {

@@ -59,6 +59,9 @@ describe.concurrent('the command line', () => {
     [['jobs', 'pause']],
     [['jobs', 'resume']],
     [['jobs', 'cancel']],
+    [['once']],
+    [['once', 'list']],
+    [['once', 'settle']],
     [['config']],
     [['migrate']],
     [['completion']],
@@ -93,6 +96,7 @@ describe.concurrent('the command line', () => {
     ['a missing file of jobs', ['schedule'], 'no file of jobs was named: use -f jobs.yaml'],
     ['two files of jobs', ['schedule', 'a.yaml', '-f', 'b.yaml'], 'two files of jobs were named'],
     ['jobs where none are kept', ['jobs', 'list', '--url', 'etcd://h'], 'for jobs, use postgres:'],
+    ['effects where none are kept', ['once', 'list', '--url', 'etcd://h'], 'for effects, use post'],
     ['an unknown format', ['selftest', '-o', 'yaml'], 'Allowed choices are text, json'],
     ['a surplus argument', ['selftest', 'twice'], 'too many arguments'],
     [

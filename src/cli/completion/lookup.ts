@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Coordinator, groupOf } from '../../coordinators/index.js';
 import { openJobStore } from '../job-stores.js';
+import { openOnceStore } from '../once/stores.js';
 import { type Flags, resolveSettings, type Setting } from '../settings/index.js';
 import { filePathOf } from '../store-url.js';
 import { openStores } from '../stores.js';
@@ -37,6 +38,18 @@ export const storeLookup: Lookup = {
       void store.close();
       const names = [...jobs.map(({ record }) => record.job), ...corrupt.map(({ job }) => job)];
       return names.filter((word) => harmless.test(word));
+    } catch {
+      return [];
+    }
+  },
+  async keys(flags) {
+    try {
+      const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
+      if (isMissingFile(url)) return [];
+      const { store } = await openOnceStore(url.value, namespace.value, url.source);
+      const unknown = await store.unknown({ limit: 100 }, call);
+      void store.close();
+      return unknown.map(({ key }) => key).filter((word) => harmless.test(word));
     } catch {
       return [];
     }

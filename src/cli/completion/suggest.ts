@@ -18,6 +18,8 @@ export interface Lookup {
   names(beginning: string, flags: Flags): Promise<readonly string[]>;
   candidates(name: string, flags: Flags): Promise<readonly string[]>;
   jobs(flags: Flags): Promise<readonly string[]>;
+  /** Of effects whose outcome is unknown. */
+  keys(flags: Flags): Promise<readonly string[]>;
 }
 
 const none: Suggestions = { words: [], files: false };
@@ -26,6 +28,7 @@ const files: Suggestions = { words: [], files: true };
 /** Placeholders of options and arguments by what stands for them, as the parser's own tree names it. */
 const storeNames: readonly string[] = ['name', 'names'];
 const jobArgument = 'job';
+const keyArgument = 'key';
 /** Ids of runs are long, and the open one is meant without any. */
 const runArgument = 'run';
 /** The option that names what a command is run for. */
@@ -41,7 +44,7 @@ export async function suggest(
   const current = words.at(-1) ?? '';
   const line = readLine(program, words.slice(0, -1));
   if (line.isForeign) return files;
-  if (line.expecting !== undefined)
+  if (line.expecting !== undefined && !isLeftOut(line.expecting, current))
     return beginningWith(current, '', await valuesOf(line.expecting, line, current, lookup));
   const [flag, value] = splitAt(current, '=');
   if (value !== undefined) {
@@ -73,6 +76,7 @@ function readLine(program: Command, words: readonly string[]): Line {
   const flags: Record<string, string> = {};
   let expecting: Option | undefined;
   for (const word of words) {
+    if (expecting !== undefined && isLeftOut(expecting, word)) expecting = undefined;
     if (expecting !== undefined) {
       flags[expecting.attributeName()] = word;
       expecting = undefined;
@@ -91,6 +95,11 @@ function readLine(program: Command, words: readonly string[]): Line {
     }
   }
   return { command, positional, flags, expecting, isForeign: false };
+}
+
+/** Whether the value of an option that may go without one is missing, since this word follows. */
+function isLeftOut({ optional }: Option, next: string): boolean {
+  return optional && next.startsWith('-');
 }
 
 async function valuesOf(
@@ -115,6 +124,7 @@ async function argumentValues(line: Line, beginning: string, lookup: Lookup): Pr
   if (storeNames.includes(argument.name()))
     return choices(await lookup.names(beginning, line.flags));
   if (argument.name() === jobArgument) return choices(await lookup.jobs(line.flags));
+  if (argument.name() === keyArgument) return choices(await lookup.keys(line.flags));
   return argument.name() === runArgument ? none : files;
 }
 

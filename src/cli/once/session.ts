@@ -1,0 +1,86 @@
+import { isTransient } from '../../errors/index.js';
+import type { OnceStore } from '../../once/index.js';
+import {
+  Backoff,
+  elapsedMs,
+  type Instant,
+  type Runtime,
+  realRuntime,
+  sleep,
+} from '../../time/index.js';
+import { commandWriter, type WriteCommand } from '../next-command.js';
+import { refuseMemory, type Wiring } from '../session.js';
+import { type Flags, resolveSettings } from '../settings/index.js';
+import type { Terminal } from '../terminal.js';
+import { openOnceStore } from './stores.js';
+
+/** What a command about effects works with. */
+export interface OnceSession {
+  readonly store: OnceStore;
+  readonly terminal: Terminal;
+  readonly runtime: Runtime;
+  /** Aborts when somebody asks the command to stop. */
+  readonly signal: AbortSignal;
+  readonly address: string;
+  readonly namespace: string;
+  readonly write: WriteCommand;
+}
+
+/** Runs `tenure once <verb>` on the store that the settings name, which is opened before and closed after. */
+export function runOnEffects(
+  { terminal, run }: Wiring,
+  verb: string,
+  flags: Flags,
+  body: (session: OnceSession) => Promise<boolean | number>,
+): Promise<void> {
+  const targets: string[] = [];
+  return run(`once ${verb}`, targets, async (signal) => {
+    const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
+    targets.push(url.value);
+    refuseMemory(url.value, url.source);
+    const { address, store } = await openOnceStore(url.value, namespace.value, url.source);
+    try {
+      return await body({
+        ...{ store, terminal, signal, address },
+        runtime: realRuntime,
+        namespace: namespace.value,
+        write: commandWriter(flags),
+      });
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+/** How long there is for an act. */
+interface Deadline {
+  readonly from: Instant;
+  readonly timeoutMs: number;
+}
+
+const afterFailure = { firstMs: 200, limitMs: 2_000 };
+
+/**
+ * Asks again while the store gives no answer and there is time: everything that is asked may be asked twice.
+ *
+ * @throws the last error when the time is up, and at once what asking again does not help against.
+ */
+export async function insist<Answer>(
+  { terminal, runtime, signal }: OnceSession,
+  { from, timeoutMs }: Deadline,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const backoff = new Backoff(runtime, afterFailure);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const pauseMs = backoff.nextMs();
+      const leftMs = timeoutMs - elapsedMs(from, runtime.now());
+      if (!isTransient(error) || leftMs <= pauseMs) throw error;
+      if (attempt === 1) terminal.note('the store did not answer; trying again');
+      await sleep(runtime, pauseMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+}
