@@ -8,10 +8,8 @@ import { exitStatus } from '../exit-status.js';
 import { agree } from '../operate/consent.js';
 import { sayLeadership } from './list.js';
 import { type JobOrder, type JobVerdict, OrderUnderWay } from './order.js';
-import { sayDetail, sayState } from './run-text.js';
+import { hasEnded, sayDetail, sayState } from './run-text.js';
 import type { JobSession } from './session.js';
-
-const openStates: readonly string[] = ['running', 'waiting'];
 
 /** Asks for a run beside the schedule, and waits until it has begun, or has ended. */
 export async function runNow(
@@ -37,7 +35,7 @@ export async function runNow(
   const verdict = await way.untilSeen(async () => {
     const run = await way.run(id);
     if (run === undefined) return undefined;
-    if (openStates.includes(run.state)) return untilEnded ? undefined : begun(run);
+    if (!hasEnded(run)) return untilEnded ? undefined : begun(run);
     return ended(run);
   });
   if (verdict !== undefined) return way.conclude('run', verdict);
@@ -118,7 +116,8 @@ export async function cancel(
 ): Promise<number> {
   const { job } = order;
   const plan = new OrderUnderWay(session, order);
-  const { open, requests } = await plan.look();
+  const listing = await plan.look();
+  const { open, requests } = listing;
   const asked = runId === undefined ? requests : requests.filter(({ id }) => id === runId);
   const isOpen = open !== undefined && (runId === undefined || runId === open.id);
   const run = isOpen ? open : await runBefore(plan, runId);
@@ -127,12 +126,12 @@ export async function cancel(
       withdraw(session, order, asked),
     );
   if (run === undefined) return plan.conclude('cancel', nothingToCancel(job, runId));
-  if (!openStates.includes(run.state)) {
+  if (hasEnded(run)) {
     const say = `${sayRun(run)} has ended before: ${sayState(run)}`;
     const holds = run.state === 'cancelled' || run.state === 'withdrawn';
     return plan.conclude('cancel', { holds, say, run });
   }
-  return await agreedOr(session, yes, showCancellation(order, run), () =>
+  return await agreedOr(session, yes, showCancellation(order, run, listing), () =>
     cancelRun(session, order, run.id),
   );
 }
@@ -167,7 +166,7 @@ async function cancelRun(session: JobSession, order: JobOrder, id: string): Prom
 async function untilCancelled(way: OrderUnderWay, id: string): Promise<number> {
   const verdict = await way.untilSeen(async () => {
     const now = await way.run(id);
-    if (now === undefined || openStates.includes(now.state)) return undefined;
+    if (now === undefined || !hasEnded(now)) return undefined;
     return { ...ended(now), holds: now.state === 'cancelled' };
   });
   return way.conclude('cancel', verdict, 'it stands: the run ends when its work has stopped');
@@ -204,13 +203,30 @@ function nothingToCancel(job: string, runId: string | undefined): JobVerdict {
   return { holds: false, say: `${visible(job)}: ${what}` };
 }
 
-function showCancellation({ job, by, reason }: JobOrder, run: RunRecord): string[] {
+function showCancellation(
+  { job, by, reason }: JobOrder,
+  run: RunRecord,
+  listing: JobListing,
+): string[] {
+  const then = isLeftOpen(listing)
+    ? [
+        '  then:  the run ends as cancelled at once, and is not tried again',
+        `         ${sayLeadership(listing) || 'nobody leads it'}; if the work goes on somewhere, nobody tells it to stop`,
+      ]
+    : [
+        '  then:  its work is told to stop; the run ends as cancelled when it has, and is not tried again',
+      ];
   return [
     `cancel ${visible(job)}`,
     `  now:   ${sayRun(run)} is ${sayState(run)}, attempt ${run.attempt} on ${visible(run.holderId)}`,
-    '  then:  its work is told to stop; the run ends as cancelled when it has, and is not tried again',
+    ...then,
     `  why:   ${visible(reason)}, by ${visible(by)}`,
   ];
+}
+
+/** Nobody leads under the term of its runs any more: the act itself ends what stands open. */
+function isLeftOpen({ leadership, electedId }: JobListing): boolean {
+  return leadership === 'left-out' || (leadership !== 'led' && electedId === undefined);
 }
 
 function showWithdrawal({ job, by, reason }: JobOrder, asked: readonly RunRequest[]): string[] {

@@ -1,18 +1,21 @@
-import type { JobListing } from '../../schedule/index.js';
+import { RecordCorruptError } from '../../errors/index.js';
+import type { JobListing, Jobs, RunRecord } from '../../schedule/index.js';
+import { JobUnknownError } from '../../schedule/index.js';
 import { sayInstant } from '../display/instant.js';
 import { sayAct } from '../display/record.js';
 import { printTable } from '../display/table.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
-import { runAsJson, sayState } from './run-text.js';
+import { hasEnded, runAsJson, sayState } from './run-text.js';
 import type { JobSession } from './session.js';
 
 /** Prints all jobs of the store, by name. */
 export async function list(session: JobSession, format: 'text' | 'json'): Promise<boolean> {
   const { jobs, terminal, address, namespace } = session;
   const listings = await jobs.list();
+  const lasts = await Promise.all(listings.map((listing) => lastEnded(jobs, listing)));
   if (format === 'json') {
-    const asJson = listings.map(listingAsJson);
+    const asJson = listings.map((listing, index) => listingAsJson(listing, lasts[index]));
     terminal.print(jsonText({ store: address, namespace, jobs: asJson }, 2));
     return true;
   }
@@ -23,20 +26,39 @@ export async function list(session: JobSession, format: 'text' | 'json'): Promis
     return true;
   }
   const headers = ['JOB', 'CRON', 'TIME ZONE', 'NEXT', 'LAST', 'NOW', 'LED BY', 'TERM', 'NOTE'];
-  printTable(terminal, headers, listings.map(asRow));
+  printTable(
+    terminal,
+    headers,
+    listings.map((listing, index) => asRow(listing, lasts[index])),
+  );
   for (const { job, problem } of listings)
     if (problem !== undefined) terminal.note(`${visible(job)}: ${visible(problem)}`);
   return true;
 }
 
-function asRow(listing: JobListing): string[] {
-  const { job, cron, timeZone, nextMs, latest, open, leaderId, term } = listing;
+/** Among so many there is one that has ended, if there is any: of a job, one run is open as a rule. */
+const looked = 10;
+
+/** How its last run ended is told also while a later one is open. */
+async function lastEnded(jobs: Jobs, { job, latest }: JobListing): Promise<RunRecord | undefined> {
+  if (latest === undefined || hasEnded(latest)) return latest;
+  try {
+    return (await jobs.history(job, { limit: looked })).find(hasEnded);
+  } catch (error) {
+    // Somebody has removed it meanwhile, or one of its runs: what else stands of it is shown.
+    if (error instanceof JobUnknownError || error instanceof RecordCorruptError) return undefined;
+    throw error;
+  }
+}
+
+function asRow(listing: JobListing, last: RunRecord | undefined): string[] {
+  const { job, cron, timeZone, nextMs, open, leaderId, term } = listing;
   return [
     visible(job),
     visible(cron) || '-',
     visible(timeZone) || '-',
     nextMs === undefined ? '-' : sayInstant(nextMs),
-    latest === undefined || latest.id === open?.id ? '-' : sayState(latest),
+    last === undefined ? '-' : sayState(last),
     open === undefined ? '' : sayOpen(listing),
     visible(leaderId) || '-',
     term === 0 ? '-' : String(term),
@@ -90,7 +112,7 @@ function sayRequests({ requests }: JobListing): string {
   return requests.length === 1 ? 'a run is asked for' : `${requests.length} runs are asked for`;
 }
 
-function listingAsJson(listing: JobListing): object {
+function listingAsJson(listing: JobListing, last: RunRecord | undefined): object {
   const { job, cron, timeZone, election, leaderId, term, pause, nextMs } = listing;
   const { leadership, electedId = null, overdueMs, aheadMs, problem = null } = listing;
   return {
@@ -111,6 +133,7 @@ function listingAsJson(listing: JobListing): object {
     pause: pause ?? null,
     open: listing.open === undefined ? null : runAsJson(listing.open),
     latest: listing.latest === undefined ? null : runAsJson(listing.latest),
+    lastEnded: last === undefined ? null : runAsJson(last),
     requestCount: listing.requests.length,
     requests: listing.requests.map(({ id, atMs, by, reason }) => ({ id, atMs, by, reason })),
   };

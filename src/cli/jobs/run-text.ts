@@ -3,6 +3,12 @@ import { sayInstant } from '../display/instant.js';
 import { visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
 
+const openStates: readonly string[] = ['running', 'waiting'];
+
+export function hasEnded({ state }: RunRecord): boolean {
+  return !openStates.includes(state);
+}
+
 const neverBegun: readonly string[] = ['skipped', 'withdrawn'];
 
 /** How long a run took, or has taken by now; empty for one that never began. */

@@ -44,6 +44,21 @@ describe('tenure jobs list', () => {
 });
 
 describe('tenure jobs list, of a job that nobody runs,', () => {
+  it('shows how the last run ended also while a later one is open', async () => {
+    scene.work = () => {
+      throw new Error('no money');
+    };
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why, '--until-ended');
+    let end = () => {};
+    scene.work = () => new Promise<void>((resolve) => (end = resolve));
+    await scene.jobs('run', 'settle', ...why);
+    expect((await scene.jobs('list')).stdout).toMatch(/LAST +NOW.*\n.* failed +running +replica-1/);
+    const [job] = JSON.parse((await scene.jobs('list', '-o', 'json')).stdout).jobs;
+    expect(job).toMatchObject({ latest: { state: 'running' }, lastEnded: { state: 'failed' } });
+    end();
+  });
+
   it('says that nobody leads it, and who did', async () => {
     await scene.lead();
     await scene.schedule.close();
@@ -245,6 +260,29 @@ describe('tenure jobs cancel', () => {
     expect(context?.signal.reason).toMatchObject({ code: 'TENURE_RUN_CANCELLED' });
     const again = await scene.jobs('cancel', 'settle', context?.run.id ?? '', ...why, '--yes');
     expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining('ended before') });
+  });
+
+  it('ends a run whose leader is gone, and says that before', async () => {
+    scene.work = untilStopped;
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    await scene.schedule.close();
+    const { status, stdout, stderr } = await scene.jobs('cancel', 'settle', ...why, '--yes');
+    expect(stderr).toContain(
+      '  then:  the run ends as cancelled at once, and is not tried again\n',
+    );
+    expect(stderr).toContain('nobody leads it (last: replica-1); if the work goes on somewhere');
+    expect(stderr).not.toContain('told to stop; the run ends');
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^run settle!\w+ has ended: cancelled/);
+  });
+
+  it('says of a run that somebody works on that it ends when that has stopped', async () => {
+    scene.work = untilStopped;
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    const { stderr } = await scene.jobs('cancel', 'settle', ...why, '--yes');
+    expect(stderr).toContain('then:  its work is told to stop; the run ends as cancelled when it');
   });
 
   it('withdraws what was asked for and nobody has begun', async () => {
