@@ -264,7 +264,7 @@ export const catalogue = {
   ),
   ticksSkipped: counter(
     'tenure_schedule_ticks_skipped_total',
-    'Ticks that did not run, by policy.',
+    'Ticks that did not run, by policy; of one gap at most 1,000 are counted.',
     ['job'],
   ),
   jobsLed: gauge('tenure_schedule_jobs_led', 'Jobs that this process runs.', []),

@@ -87,7 +87,7 @@ export interface RunRecord {
   readonly by?: string;
   /** Of skipped ticks `tickMs` is the first; they are all before this. */
   readonly skippedBeforeMs?: number;
-  /** How many they are; of very many, at least so many. */
+  /** How many they are; 1,000 stands for that many and more. */
   readonly skippedCount?: number;
 }
 

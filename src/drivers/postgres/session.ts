@@ -62,6 +62,10 @@ export class PostgresSession<Client extends PostgresClient> {
     if (!reusable) this.#loss ??= new Error('the connection was closed');
     // A client that is being destroyed may still emit errors, so its listener stays.
     if (reusable) this.client.removeListener('error', this.#onError);
-    this.client.release(!reusable);
+    try {
+      this.client.release(!reusable);
+    } catch {
+      // The work has released it itself. What became of its transaction is known without that, and is told.
+    }
   }
 }

@@ -111,7 +111,8 @@ export class Gate<Request> {
     } catch (error) {
       if (error instanceof StaleTermError) return new Refusal(problemOf(error), error);
       // Whatever it is, the fence has not said yes.
-      const detail = 'The store of the fence could not be asked; nothing was done.';
+      const detail =
+        'The store of the fence could not be asked, and the request was not handled. Whether its term was installed is not known.';
       return unavailable(detail, error, { resource, term });
     }
   }

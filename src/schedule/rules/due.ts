@@ -26,7 +26,7 @@ export interface SkippedTicks {
   readonly fromMs: number;
   /** They are all before this. */
   readonly beforeMs: number;
-  /** How many there are; of more than {@link mostCounted}, that many. */
+  /** How many there are; {@link mostCounted} stands for that many and more. */
   readonly count: number;
 }
 

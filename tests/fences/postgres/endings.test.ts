@@ -62,6 +62,27 @@ describe.each(Object.entries(clients))('on a client %s', (kind, take) => {
     }
     const standings = ['claimed', 'new'];
 
+    it('that committed is no failure though its work released the client itself', async () => {
+      const name = freshName('released');
+      await fence.transaction(await tokenUnder('claimed', name), async (client) => {
+        await put(client, name, 'kept');
+        client.release();
+      });
+      expect(await readData(database.url, name)).toBe('kept');
+    });
+
+    it('has the error of its work though that released the client itself', async () => {
+      const name = freshName('released');
+      const own = new Error('of the work');
+      const attempt = fence.transaction(await tokenUnder('claimed', name), async (client) => {
+        await put(client, name, 'lost');
+        client.release();
+        throw own;
+      });
+      await expect(attempt).rejects.toBe(own);
+      expect(await readData(database.url, name)).toBeUndefined();
+    });
+
     it.each(standings)(
       'finds out that a statement had failed and its error was swallowed, under a %s term',
       async (standing) => {
