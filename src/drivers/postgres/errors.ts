@@ -251,13 +251,17 @@ const howToMigrate =
 
 const misconfigurations: Readonly<Record<string, string>> = {
   [readOnlyState]: readOnly,
-  '3D000': 'the database does not exist; create it or correct its name',
-  '3F000': `the schema does not exist: ${howToMigrate}`,
   '42703':
     'a table has other columns than tenure expects; run migrate() of this version, in a schema of its own if the table is not tenure’s',
   '42883':
     'a function of the schema is missing; run migrate() of this version, or `tenure migrate` for leases',
-  '42P01': `a table is missing: ${howToMigrate}`,
+};
+
+/** What is missing, and what to do; between them stand the server's own words, which name it. */
+const absences: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  '3D000': ['the database does not exist', '; create it or correct its name'],
+  '3F000': ['the schema does not exist', `: ${howToMigrate}`],
+  '42P01': ['a table is missing', `: ${howToMigrate}`],
 };
 
 function misconfiguration(
@@ -272,7 +276,10 @@ function misconfiguration(
   if ((phase === 'connect' || phase === 'checkout') && state === '08P01') {
     return 'the server or its proxy refuses our connection settings; pass a pool of your own without them';
   }
-  return misconfigurations[state];
+  const absence = absences[state];
+  if (absence === undefined) return misconfigurations[state];
+  const words = error instanceof Error ? ` (${error.message})` : '';
+  return `${absence[0]}${words}${absence[1]}`;
 }
 
 const idleTooLong =

@@ -41,6 +41,7 @@ import {
   validateKey,
 } from '../requests.js';
 import { corruptKey, parseRecord, type ShownRecord } from '../rules/texts.js';
+import { titleOf } from '../titles.js';
 import { onceServerCheck } from './check.js';
 import { migrateOnce } from './migration.js';
 
@@ -94,6 +95,14 @@ export function postgresOnce(
     requireKnown('options', options, optionKeys).schema,
   );
   return new OnceInPostgres(source, { ...options, schema });
+}
+
+/** A function of the schema. */
+interface Asked {
+  readonly name: string;
+  /** For messages. */
+  readonly what: string;
+  readonly isRead?: boolean;
 }
 
 interface RecordAnswer extends Answer {
@@ -157,7 +166,7 @@ class OnceInPostgres implements PostgresOnce {
 
   async begin(request: OnceBeginRequest, call: CallOptions): Promise<OnceBeginResult> {
     const { key, nonce, startedBy, timeoutMs, keepUnknownMs, repeat } = checkBegin(request);
-    const { outcome, record } = await this.#write('once_begin', call, [
+    const { outcome, record } = await this.#write('begin', call, [
       key,
       ...[nonce, startedBy, timeoutMs, keepUnknownMs],
       ...[repeat?.attempt, repeat?.startedAtMs, repeat?.by, repeat?.reason],
@@ -170,7 +179,7 @@ class OnceInPostgres implements PostgresOnce {
     const state = end.kind === 'not-applied' ? 'free' : end.kind;
     const result = end.kind === 'done' ? end.result : undefined;
     const values = [state, end.keepMs, result, end.detail];
-    const { outcome, record } = await this.#write('once_end', call, [key, nonce, ...values]);
+    const { outcome, record } = await this.#write('end', call, [key, nonce, ...values]);
     return { outcome, record } as OnceEndResult;
   }
 
@@ -180,7 +189,7 @@ class OnceInPostgres implements PostgresOnce {
       end.kind === 'done'
         ? ['done', end.keepMs, end.result, undefined]
         : ['free', end.keepMs, undefined, reason];
-    const { outcome, record } = await this.#write('once_settle', call, [
+    const { outcome, record } = await this.#write('settle', call, [
       key,
       ...[nonce, of?.attempt, of?.startedAtMs, ...ends],
       ...[by, reason, end.kind],
@@ -189,16 +198,16 @@ class OnceInPostgres implements PostgresOnce {
   }
 
   async read(key: string, call: CallOptions): Promise<OnceRecord | undefined> {
-    const values = [validateKey(key)];
-    return (await this.#recordOf(key, this.#run<RecordAnswer>('once_read', call, values, true)))
-      .record;
+    const asked = { name: 'once_read', what: titleOf('read', validateKey(key)), isRead: true };
+    return (await this.#recordOf(key, this.#run<RecordAnswer>(asked, call, [key]))).record;
   }
 
   async unknown(options: OnceUnknownOptions, call: CallOptions): Promise<OnceRecord[]> {
     const { limit, after } = checkUnknownOptions(options);
     const values = [limit, after?.deadlineAtMs, after?.key];
+    const asked = { name: 'once_unknown', what: 'the reading of unknown keys', isRead: true };
     const { records } = await this.#run<Answer & { records: RecordAnswer['record'][] }>(
-      ...['once_unknown' as const, call, values, true as const],
+      ...[asked, call, values],
     );
     return records
       .map((record) => parseRecord(record, String(record?.key)))
@@ -207,7 +216,8 @@ class OnceInPostgres implements PostgresOnce {
 
   async forget(limit: number, call: CallOptions): Promise<number> {
     const values = [checkLimit(limit)];
-    const { count } = await this.#run<Answer & { count: number }>('once_forget', call, values);
+    const asked = { name: 'once_forget', what: 'the forgetting of expired keys' };
+    const { count } = await this.#run<Answer & { count: number }>(asked, call, values);
     return count;
   }
 
@@ -217,8 +227,14 @@ class OnceInPostgres implements PostgresOnce {
   }
 
   /** @param values the key is the first. */
-  #write(name: string, call: CallOptions, values: readonly [key: string, ...unknown[]]) {
-    return this.#recordOf(values[0], this.#run<RecordAnswer>(name, call, values));
+  #write(
+    operation: 'begin' | 'end' | 'settle',
+    call: CallOptions,
+    values: readonly [key: string, ...unknown[]],
+  ) {
+    const [key] = values;
+    const asked = { name: `once_${operation}`, what: titleOf(operation, key) };
+    return this.#recordOf(key, this.#run<RecordAnswer>(asked, call, values));
   }
 
   async #recordOf(key: string, answered: Promise<RecordAnswer>) {
@@ -229,10 +245,9 @@ class OnceInPostgres implements PostgresOnce {
 
   /** Calls a function with the namespace; if it changes something, the time after which it must not; and the values. */
   async #run<Result extends Answer>(
-    name: string,
+    { name, what, isRead = false }: Asked,
     call: CallOptions,
     values: readonly unknown[],
-    isRead = false,
   ): Promise<Result> {
     const timeoutMs = checkCall(call);
     this.#throwIfClosed();
@@ -241,7 +256,7 @@ class OnceInPostgres implements PostgresOnce {
     const places = Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ');
     const text = `SELECT ${this.#place.quotedSchema}.${name}(${places})::text AS answer`;
     return await this.#operations.run<Result>({
-      ...{ what: name, text, timeoutMs, isRead },
+      ...{ what, text, timeoutMs, isRead },
       values: (notAfterMs) => [this.#namespace, ...(isRead ? [] : [notAfterMs]), ...given],
     });
   }

@@ -4,7 +4,6 @@ import { checkReplicas, encodeWords, RedisWrites } from '../../coordinators/redi
 import {
   type DuplicableRedisClient,
   type RedisConnectionEvents,
-  type RedisScript,
   RedisSession,
   type RedisSourceOptions,
 } from '../../drivers/redis/index.js';
@@ -34,6 +33,7 @@ import {
   checkUnknownOptions,
   validateKey,
 } from '../requests.js';
+import { titleOf } from '../titles.js';
 import { OnceKeys } from './keys.js';
 import { corrupt, parseRecord } from './replies.js';
 import { beginScript, endScript, readScript, settleScript, unknownScript } from './scripts.js';
@@ -84,6 +84,8 @@ export function redisOnce(
   return new OnceInRedis(urlOrClient, requireKnown('options', options, optionKeys));
 }
 
+const writingScripts = { begin: beginScript, end: endScript, settle: settleScript };
+
 type Reply = readonly [verdict: string, now: string, fields: string[]];
 
 class OnceInRedis implements RedisOnce {
@@ -123,14 +125,14 @@ class OnceInRedis implements RedisOnce {
       ...[repeat?.attempt ?? '', repeat?.startedAtMs ?? ''],
       repeat === undefined ? '' : encodeWords(repeat),
     ];
-    const { verdict, record } = await this.#write(beginScript, key, [key, ...args], call);
+    const { verdict, record } = await this.#write('begin', key, [key, ...args], call);
     return { outcome: verdict as OnceBeginResult['outcome'], record: record as OnceRecord };
   }
 
   async end(request: OnceEndRequest, call: CallOptions): Promise<OnceEndResult> {
     const { key, nonce, end } = checkEnd(request);
     const args = [nonce, ...endArgs(end)];
-    const { verdict, record } = await this.#write(endScript, key, args, call);
+    const { verdict, record } = await this.#write('end', key, args, call);
     return { outcome: verdict, record } as OnceEndResult;
   }
 
@@ -141,14 +143,15 @@ class OnceInRedis implements RedisOnce {
       ...[nonce, of?.attempt ?? '', of?.startedAtMs ?? '', encodeWords({ by, reason })],
       ...[...endArgs({ ...end, detail } as OnceEnd), end.kind],
     ];
-    const { verdict, record } = await this.#write(settleScript, key, args, call);
+    const { verdict, record } = await this.#write('settle', key, args, call);
     return { outcome: verdict, record } as OnceSettleResult;
   }
 
   async read(key: string, call: CallOptions): Promise<OnceRecord | undefined> {
     const keys = [this.#keys.record(validateKey(key))];
     const timeoutMs = this.#timeoutOf(call);
-    const reply = await this.#session.connection.run(readScript, keys, [], timeoutMs);
+    const script = { ...readScript, name: titleOf('read', key) };
+    const reply = await this.#session.connection.run(script, keys, [], timeoutMs);
     return this.#parse(key, reply).record;
   }
 
@@ -158,7 +161,8 @@ class OnceInRedis implements RedisOnce {
     const args = [this.#keys.records, limit, ...page];
     const timeoutMs = this.#timeoutOf(call);
     const { connection } = this.#session;
-    const reply = await connection.run(unknownScript, [this.#keys.open], args, timeoutMs);
+    const script = { ...unknownScript, name: 'the reading of unknown keys' };
+    const reply = await connection.run(script, [this.#keys.open], args, timeoutMs);
     const [now, found] = reply as [string, string[][]];
     const records = found.map((fields) => parseRecord(fields, Number(now), this.#keys.open));
     return records.filter((record) => record !== undefined);
@@ -176,7 +180,7 @@ class OnceInRedis implements RedisOnce {
   }
 
   async #write(
-    script: RedisScript,
+    operation: keyof typeof writingScripts,
     key: string,
     args: readonly (string | number)[],
     call: CallOptions,
@@ -184,6 +188,7 @@ class OnceInRedis implements RedisOnce {
     const timeoutMs = this.#timeoutOf(call);
     const keys = [this.#keys.record(key), this.#keys.open];
     const all = [encodeName(key), ...args];
+    const script = { ...writingScripts[operation], name: titleOf(operation, key) };
     return this.#parse(key, await this.#writes.run(script, keys, all, timeoutMs));
   }
 

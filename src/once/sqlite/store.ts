@@ -26,6 +26,7 @@ import {
   validateKey,
 } from '../requests.js';
 import { decideBegin, decideEnd, decideSettle } from '../rules/decisions.js';
+import { titleOf } from '../titles.js';
 import { OnceRows } from './rows.js';
 
 export interface SqliteOnceOptions {
@@ -83,7 +84,7 @@ class OnceInFile implements OnceStore {
   async begin(request: OnceBeginRequest, call: CallOptions): Promise<OnceBeginResult> {
     const checked = checkBegin(request);
     const { key, timeoutMs } = checked;
-    return this.#call('begin', 'write', call, (rows) => {
+    return this.#call(titleOf('begin', key), 'write', call, (rows) => {
       const { outcome, stored, isChanged } = decideBegin(rows.find(key), checked);
       if (isChanged) rows.put(key, stored, timeoutMs);
       return { outcome, record: rows.record(key) as OnceRecord };
@@ -93,7 +94,7 @@ class OnceInFile implements OnceStore {
   async end(request: OnceEndRequest, call: CallOptions): Promise<OnceEndResult> {
     const checked = checkEnd(request);
     const { key } = checked;
-    return this.#call('end', 'write', call, (rows) => {
+    return this.#call(titleOf('end', key), 'write', call, (rows) => {
       const decision = decideEnd(rows.find(key), checked);
       if (decision.outcome === 'superseded')
         return { outcome: 'superseded', record: rows.record(key) };
@@ -105,7 +106,7 @@ class OnceInFile implements OnceStore {
   async settle(request: OnceSettleRequest, call: CallOptions): Promise<OnceSettleResult> {
     const checked = checkSettle(request);
     const { key } = checked;
-    return this.#call('settle', 'write', call, (rows) => {
+    return this.#call(titleOf('settle', key), 'write', call, (rows) => {
       const decision = decideSettle(rows.find(key), checked);
       if (decision.outcome === 'refused') return { outcome: 'refused', record: rows.record(key) };
       if (decision.isChanged) rows.put(key, decision.stored);
@@ -115,17 +116,19 @@ class OnceInFile implements OnceStore {
 
   async read(key: string, call: CallOptions): Promise<OnceRecord | undefined> {
     validateKey(key);
-    return this.#call('read', 'read', call, (rows) => rows.record(key));
+    return this.#call(titleOf('read', key), 'read', call, (rows) => rows.record(key));
   }
 
   async unknown(options: OnceUnknownOptions, call: CallOptions): Promise<OnceRecord[]> {
     const checked = checkUnknownOptions(options);
-    return this.#call('unknown', 'read', call, (rows) => rows.unknown(checked));
+    return this.#call('the reading of unknown keys', 'read', call, (rows) => rows.unknown(checked));
   }
 
   async forget(limit: number, call: CallOptions): Promise<number> {
     checkLimit(limit);
-    return this.#call('forget', 'write', call, (rows) => rows.forget(limit));
+    return this.#call('the forgetting of expired keys', 'write', call, (rows) =>
+      rows.forget(limit),
+    );
   }
 
   async close(): Promise<void> {

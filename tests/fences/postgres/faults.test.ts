@@ -285,7 +285,12 @@ describe('a server that is not fit for the PostgreSQL fence', () => {
       (url) => {
         url.pathname = '/nowhere';
       },
-      (other) => assertClaimFails(other, StoreMisconfiguredError, /database does not exist/),
+      (other) =>
+        assertClaimFails(
+          other,
+          StoreMisconfiguredError,
+          /database does not exist \(database "nowhere" does not exist\); create it/,
+        ),
     ));
 
   it('is unreachable where nobody listens', () =>

@@ -97,6 +97,39 @@ describe('a batch of the Redis fence', () => {
     expect(await fence.installedTerm('ledger')).toBeUndefined();
   });
 
+  it.each([
+    [
+      'wrong arity',
+      (batch: RedisBatch) => batch.command('SET', 'secret'),
+      'too few or too many arguments',
+    ],
+    [
+      'a text for a number',
+      (batch: RedisBatch) => batch.command('INCRBY', 'n', 'secret'),
+      'a value is no integer',
+    ],
+    [
+      'a wrong option',
+      (batch: RedisBatch) => batch.command('SET', 'n', '1', 'secret'),
+      'syntax error',
+    ],
+  ] as const)(
+    'tells the kind of an error in words of its own, and no argument: %s',
+    async (_, fill, kind) => {
+      for (const count of [1, 2]) {
+        await fence.claim(token);
+        const error = await failureOf((batch) => {
+          fill(batch);
+          if (count > 1) batch.command('SET', 'after', '1');
+        });
+        expect(error).toBeInstanceOf(StoreRefusedError);
+        expect(String(error)).toContain(`failed with ERR (`);
+        expect(String(error)).toContain(kind);
+        expect(String(error)).not.toContain('secret');
+      }
+    },
+  );
+
   it('is refused whole if its first command fails', async () => {
     await user.set('word', 'ten');
     const error = await failureOf((batch) => {
