@@ -11,12 +11,14 @@ import { LeadLoop } from './lead-loop.js';
 import type { Wish, Work } from './led-term.js';
 import type { ResolvedElectionOptions } from './options.js';
 import type { Presence } from './presence.js';
+import type { UnheardWork } from './unheard-work.js';
 
 export interface CandidacyOptions {
   readonly leases: Leases;
   readonly options: ResolvedElectionOptions;
   readonly announcer: Announcer;
   readonly presence: Presence;
+  readonly unheard: UnheardWork;
 }
 
 interface Wanted {

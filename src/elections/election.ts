@@ -17,6 +17,7 @@ import { Observations } from './observations.js';
 import type { ResolvedElectionOptions } from './options.js';
 import { Presence } from './presence.js';
 import { LeadershipReader } from './reader.js';
+import { UnheardWork, type WorkHeardElsewhere } from './unheard-work.js';
 
 export interface StopOptions {
   /** Ends it. */
@@ -51,6 +52,7 @@ export class Election {
   readonly #leases: Leases;
   readonly #options: ResolvedElectionOptions;
   readonly #announcer = new Announcer();
+  readonly #unheard: UnheardWork;
   readonly #candidacy: Candidacy;
   readonly #reader: LeadershipReader;
   readonly #presence: Presence;
@@ -62,7 +64,9 @@ export class Election {
     const announcer = this.#announcer;
     const presence = new Presence(leases, options);
     this.#presence = presence;
-    this.#candidacy = new Candidacy({ leases, options, announcer, presence });
+    const unheard = new UnheardWork(options.name, announcer.events);
+    this.#unheard = unheard;
+    this.#candidacy = new Candidacy({ leases, options, announcer, presence, unheard });
     this.#reader = new LeadershipReader({
       leases,
       name: options.name,
@@ -100,6 +104,11 @@ export class Election {
   /** @internal Tells that the work of a term has failed that somebody campaigned for, and works by. */
   workFailed(term: number, error: Error): void {
     this.#announcer.tell('workFailed', { term, error });
+  }
+
+  /** @internal The work is not the user's own: of its failures they hear there. */
+  workIsHeardBy(elsewhere: WorkHeardElsewhere): void {
+    this.#unheard.isHeardBy(elsewhere);
   }
 
   /** @internal A campaign of this process stands in the queue, by the word of the store. */

@@ -9,6 +9,7 @@ import { WorkOverdueError } from './election-errors.js';
 import type { LedTerm, Work, WorkOutcome } from './led-term.js';
 import type { ResolvedElectionOptions } from './options.js';
 import { Pauses } from './pause.js';
+import type { UnheardWork } from './unheard-work.js';
 
 export interface LeadLoopOptions {
   readonly runtime: Runtime;
@@ -16,6 +17,7 @@ export interface LeadLoopOptions {
   readonly announcer: Announcer;
   readonly campaigner: Campaigner;
   readonly current: CurrentTerm;
+  readonly unheard: UnheardWork;
 }
 
 /**
@@ -94,13 +96,15 @@ export class LeadLoop<T> {
 
   /** Tells how the work ended; `true` if nobody had told it to. */
   #report(term: LedTerm, outcome: WorkOutcome<T>): boolean {
-    const { announcer, runtime } = this.#context;
+    const { announcer, unheard, runtime } = this.#context;
     const { lease } = term;
     const reason = term.stopReason;
     const failed = reason === undefined;
     if (outcome.how === 'threw' && (failed || !followsFrom(outcome.error, reason)))
       announcer.tell('workFailed', { term: lease.term, error: outcome.error });
     if (outcome.how === 'returned' && failed) announcer.tell('workReturned', { term: lease.term });
+    if (outcome.how === 'threw' && failed) unheard.failed(outcome.error);
+    if (outcome.how === 'returned' && failed) unheard.returned();
     const error = failed && outcome.how === 'threw' ? outcome.error : undefined;
     this.#above = termToHeal(lease, error, runtime.now());
     return failed;

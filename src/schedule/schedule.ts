@@ -12,6 +12,7 @@ import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
 import { OutageWarning } from '../leases/outage-warning.js';
+import { WorkWarning } from '../leases/work-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
 import { type JobOptions, resolveJob } from './definition.js';
@@ -117,7 +118,7 @@ export class Schedule implements AsyncDisposable {
       throw new OptionError('work', work, 'is not a function', 'pass async ({ run }) => { ... }');
     if (this.#jobs.has(job))
       throw new OptionError('job', job, 'is defined already', 'give each job a name of its own');
-    this.#jobs.set(job, { job: resolved, work });
+    this.#jobs.set(job, { job: resolved, work, warning: runWarningOf(job) });
     return this;
   }
 
@@ -183,6 +184,11 @@ export class Schedule implements AsyncDisposable {
       await leader.lead();
     };
     const outageWarning = this.#outageWarningOf(name);
+    election.workIsHeardBy({
+      who: `the leadership of the schedule "${name}"`,
+      listen: "schedule.events.on('leadershipFailed', ...)",
+      isHeard: () => this.#events.listenerCount('leadershipFailed') > 0,
+    });
     election.events.on('campaignFailed', ({ error, retryInMs }) => {
       this.#events.emit('storeFailed', { error, retryInMs });
       outageWarning.failed(error, retryInMs);
@@ -245,6 +251,13 @@ const startPauses = { firstMs: 5_000, limitMs: 60_000 };
 /** Shorthand for `new Schedule(store, options)`. */
 export function schedule(store: JobStore, options: ScheduleOptions = {}): Schedule {
   return new Schedule(store, options);
+}
+
+function runWarningOf(job: string): WorkWarning {
+  return new WorkWarning({
+    ...{ code: 'TENURE_RUN_FAILED', who: `a run of the job "${job}"` },
+    listen: "schedule.events.on('runEnded', ...) and on('runFailed', ...)",
+  });
 }
 
 /** The name of a job and a slash have to fit behind it in the name of an election. */

@@ -1,7 +1,9 @@
-import { ClosedError } from '../errors/index.js';
+import { ClosedError, isTransient } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
+import { LeaseNotHeldError } from '../leases/index.js';
 import { OutageWarning, type OutageWarningOptions } from '../leases/outage-warning.js';
-import { type ShardWorkerEvents, shardWorkerEventNames } from './events.js';
+import { WorkWarning } from '../leases/work-warning.js';
+import { type FailedStep, type ShardWorkerEvents, shardWorkerEventNames } from './events.js';
 import {
   type ResolvedShardWorkerOptions,
   resolveShardWorkerOptions,
@@ -14,6 +16,13 @@ import type { OwnedShard } from './work.js';
 export interface ShardOwnership extends OwnedShard {
   readonly term: number;
 }
+
+/** What follows when the work of the user has failed; the other steps are not the user's. */
+const whatFollows: Partial<Record<FailedStep, string>> = {
+  begin: 'is begun again after a pause',
+  drain: 'its lease was ended',
+  drop: 'may still be running',
+};
 
 /** @internal Where users hear of the failures of a worker that they know only through another one. */
 export type HeardElsewhere = Pick<OutageWarningOptions, 'listen' | 'isHeard'>;
@@ -43,7 +52,7 @@ export class ShardWorker implements AsyncDisposable {
   constructor(options: ShardWorkerOptions, elsewhere: HeardElsewhere);
   constructor(options: ShardWorkerOptions, elsewhere?: HeardElsewhere) {
     this.#options = resolveShardWorkerOptions(options);
-    this.#warnOfOutages(elsewhere);
+    this.#warn(elsewhere);
   }
 
   get events(): EventSource<ShardWorkerEvents> {
@@ -112,16 +121,24 @@ export class ShardWorker implements AsyncDisposable {
     return this.stop();
   }
 
-  #warnOfOutages(elsewhere: HeardElsewhere | undefined): void {
+  #warn(elsewhere: HeardElsewhere | undefined): void {
     const { leases, group } = this.#options;
     const emitter = this.#emitter;
-    const outageWarning = new OutageWarning(leases, {
-      who: `the worker of the group "${group}"`,
-      listen: elsewhere?.listen ?? "worker.events.on('error', ...)",
-      isHeard: () => emitter.listenerCount('error') > 0 || elsewhere?.isHeard() === true,
+    const listen = elsewhere?.listen ?? "worker.events.on('error', ...)";
+    const isHeard = () => emitter.listenerCount('error') > 0 || elsewhere?.isHeard() === true;
+    const who = `the worker of the group "${group}"`;
+    const outageWarning = new OutageWarning(leases, { who, listen, isHeard });
+    const workWarning = new WorkWarning({
+      ...{ code: 'TENURE_WORK_FAILED', listen },
+      who: `the work on shards of the group "${group}"`,
     });
     emitter.overhear('error', ({ error, during }) => {
       if (during === 'register') outageWarning.failed(error, leases.timing.renewEveryMs);
+      const next = whatFollows[during];
+      if (next === undefined || error instanceof LeaseNotHeldError || isHeard()) return;
+      // Of work that is not the user's own, a store that is away for a moment is no news.
+      if (elsewhere !== undefined && isTransient(error)) return;
+      workWarning.failed(error, next);
     });
   }
 

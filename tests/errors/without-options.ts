@@ -52,7 +52,7 @@ export const withoutOptions: Readonly<Record<string, readonly string[]>> = {
   'is internal: it is of a class that users hold, and not for them': [
     ...['Election', 'Election.leaseEnded', 'Election.duplicateSeen', 'Election.evidenceRefused'],
     ...['Election.overhear', 'Election.onAdmitted', 'Election.workFailed', 'Election.campaignOn'],
-    ...['ShardWorker.overhear'],
+    ...['Election.workIsHeardBy', 'ShardWorker.overhear'],
     ...['Pins', 'MemoryStore.watch', 'MemoryStore.onCalled', 'MemoryStore.onConnectionLost'],
     ...['MemoryStore.altered', 'MemoryStore.vacated', 'MemoryStore.deleteRecord'],
     ...['MemoryStore.overwriteRecord', 'MemoryStore.foreignText', 'MemoryTransaction'],

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/index.js';
 import { FaultLink } from '../../src/drivers/memory/index.js';
-import { Elections } from '../../src/elections/index.js';
-import { Leases } from '../../src/leases/index.js';
+import { Elections, type LeadContext } from '../../src/elections/index.js';
+import { type Lease, Leases } from '../../src/leases/index.js';
 import { OutageWarning } from '../../src/leases/outage-warning.js';
 import { logEvents } from '../../src/log.js';
 import { Schedule } from '../../src/schedule/index.js';
@@ -46,11 +46,14 @@ interface Waiting {
   readonly begin: () => { listen(): unknown; readonly observed: never };
 }
 
+const untilStopped = (_lease: Lease, { stopping }: LeadContext) =>
+  new Promise((resolve) => stopping.addEventListener('abort', resolve));
+
 function electionOf() {
   const elections = new Elections(leases);
   const election = elections.election('payments');
   const stop = new AbortController();
-  const leading = election.lead(() => {}, { signal: stop.signal });
+  const leading = election.lead(untilStopped, { signal: stop.signal });
   ended.push(() => leading);
   ended.push(() => stop.abort());
   return { listen: () => election.events.on('campaignFailed', () => {}), observed: elections };
@@ -163,7 +166,7 @@ describe('several who ask one store in vain', () => {
     const elections = new Elections(leases);
     const stop = new AbortController();
     const leading = ['a', 'b', 'c'].map((name) =>
-      elections.election(name).lead(() => {}, { signal: stop.signal }),
+      elections.election(name).lead(untilStopped, { signal: stop.signal }),
     );
     ended.push(() => Promise.all(leading));
     ended.push(() => stop.abort());

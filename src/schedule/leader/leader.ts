@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { isTransient, RecordCorruptError } from '../../errors/index.js';
 import { type Emitter, onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
+import type { WorkWarning } from '../../leases/work-warning.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import type { Adoption, ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
@@ -14,6 +15,8 @@ import { type Patience, Pen, StoppedAskingError } from './pen.js';
 export interface OwnJob {
   readonly job: ResolvedJob;
   readonly work: JobWork;
+  /** Says that its runs fail, if nobody listens. */
+  readonly warning: WorkWarning;
 }
 
 export interface JobLeaderOptions {
@@ -291,11 +294,11 @@ export class JobLeader {
     }
   }
 
-  #ledJob({ job, work }: OwnJob, view: JobView): LedJob {
+  #ledJob({ job, work, warning }: OwnJob, view: JobView): LedJob {
     const { runtime, events, overdueAfterMs } = this.#options;
     return new LedJob(
       {
-        ...{ job, work, runtime, events, overdueAfterMs },
+        ...{ job, work, warning, runtime, events, overdueAfterMs },
         stopping: this.#ending.signal,
         pen: this.#pen,
         nowMs: () => this.#nowMs(),

@@ -1,4 +1,5 @@
 import type { Emitter } from '../../events/index.js';
+import type { WorkWarning } from '../../leases/work-warning.js';
 import { Backoff, type Runtime } from '../../time/index.js';
 import type { JobChange, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
@@ -23,6 +24,7 @@ import { type Pen, StoppedAskingError } from './pen.js';
 export interface LedJobOptions {
   readonly job: ResolvedJob;
   readonly work: JobWork;
+  readonly warning: WorkWarning;
   readonly pen: Pen;
   readonly runtime: Runtime;
   readonly stopping: AbortSignal;
@@ -273,9 +275,13 @@ export class LedJob {
 
   async #failed(run: RunRecord, state: RunState, detail: string, error: unknown): Promise<void> {
     const { retry } = this.#options.job;
-    const { runtime, events, nowMs } = this.#options;
+    const { runtime, events, nowMs, warning } = this.#options;
     const failureCount = run.failureCount + 1;
-    if (failureCount > retry.limit) return this.#end({ ...run, failureCount }, state, { detail });
+    if (failureCount > retry.limit) {
+      await this.#end({ ...run, failureCount }, state, { detail });
+      if (events.listenerCount('runEnded') === 0) warning.failed(error, 'is not tried again');
+      return;
+    }
     const pauses = { firstMs: retry.firstPauseMs, limitMs: retry.longestPauseMs };
     const backoff = new Backoff(runtime, pauses);
     for (let count = 1; count < failureCount; count++) backoff.nextMs();
@@ -287,6 +293,8 @@ export class LedJob {
     await this.#write({ job: this.name, runs: [waiting] });
     this.#opened(waiting);
     events.emit('runFailed', { run: waiting, error });
+    const isHeard = events.listenerCount('runFailed') + events.listenerCount('runEnded') > 0;
+    if (!isHeard) warning.failed(error, 'is tried again');
   }
 
   /** It goes on under the next term, and that is no fault of its own. If it cannot be written any more, it counts as one. */

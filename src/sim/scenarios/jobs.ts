@@ -85,6 +85,8 @@ function settleOnTime(
   fleet.job(endless, { cron: '0 0 29 2 *', ...policy }, sweep);
   // A store that does not answer is no news here, and no warning of this process.
   fleet.events.on('storeFailed', () => {});
+  fleet.events.on('runFailed', () => {});
+  fleet.events.on('leadershipFailed', () => {});
   fleet.events.on('leading', ({ lease }) => host.note('leads', `term ${lease.term}`));
   fleet.events.on('startFailed', ({ error }) => host.note('start failed', String(error)));
   fleet.events.on('stopped', ({ error }) => host.note('stopped', String(error)));

@@ -62,6 +62,7 @@ function publishAndHandle(
   });
   // A store that does not answer is no news here, and no warning of this process.
   worker.events.on('shardsFailed', () => {});
+  worker.events.on('handlerFailed', () => {});
   const leaving = new AbortController();
   shards.joined(host, worker);
   // It is stopped below, and then a start that waits for the store ends too.

@@ -1,7 +1,8 @@
 import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
-import type { EndReason, Leases } from '../../leases/index.js';
+import { type EndReason, LeaseNotHeldError, type Leases } from '../../leases/index.js';
+import { WorkWarning } from '../../leases/work-warning.js';
 import {
   type FailedStep,
   type OwnedShard,
@@ -92,6 +93,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
       isHeard: () => this.#emitter.listenerCount('shardsFailed') > 0,
     });
     this.#passOn();
+    this.#warn();
   }
 
   get events(): EventSource<StreamWorkerEvents> {
@@ -168,6 +170,23 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
     await this.#shards.stop();
     await this.#work.stop();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  #warn(): void {
+    const emitter = this.#emitter;
+    const warning = new WorkWarning({
+      code: 'TENURE_HANDLER_FAILED',
+      who: `the handler of the group "${this.group}"`,
+      listen: "worker.events.on('handlerFailed', ...)",
+    });
+    // Metrics count how long handlers take that fail, too.
+    const isHeard = () =>
+      emitter.listenerCount('handlerFailed') + emitter.listenerCount('handlersEnded') > 0;
+    emitter.overhear('handlerFailed', ({ error }) => {
+      // That a lease is uncertain is told by the lease, and passes.
+      if (error instanceof LeaseNotHeldError || isHeard()) return;
+      warning.failed(error, 'is called again with the same message after a pause');
+    });
   }
 
   #passOn(): void {
