@@ -64,7 +64,9 @@ const advisers: Readonly<Record<Cause, Adviser>> = {
     'else look what ended it: dmesg for the out-of-memory killer, the orchestrator; SIGTERM first gives the name back at once',
   ],
   'work-failed': () => [
-    'look at the logs of the work for what it threw; it is led again after a pause that grows',
+    'if it threw: what it was says the log of its process, as a warning TENURE_WORK_FAILED where nobody listens to workFailed; of a command of tenure run its output',
+    'if it only returned: it leads until it returns, so await in it what it has begun, or the abort of stopping',
+    'it is led again after a pause that grows',
   ],
   'work-overdue': () => ['let the work end when lease.signal or stopping aborts, or raise drainMs'],
   'max-hold': () => ['nothing, if it is meant; else raise maxHoldMs'],

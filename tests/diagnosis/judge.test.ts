@@ -235,6 +235,17 @@ describe('a diagnosis', () => {
     expect(advice({ machine: stall(300_000, 290_000, 0) })).not.toContain('instead of');
   });
 
+  it.each([
+    ['threw', note('work-failed', 29, { term: 1, detail: 'TypeError' })],
+    ['returned', note('work-returned', 29, { term: 1 })],
+  ])('says what to do for work that %s', (how, noted) => {
+    const [finding] = judged([term(1, 0, 30, 'released')], [noted]).findings;
+    expect(finding).toMatchObject({ cause: 'work-failed' });
+    expect(finding?.advice.join('; ')).toMatch(
+      how === 'threw' ? /if it threw: .*workFailed/ : /only returned: .*await in it .*stopping/,
+    );
+  });
+
   it('counts an outage from the last renewal to the next term, not only until the lease was given up', () => {
     const history = [term(1, 0, 30), term(2, 38, undefined)];
     const lost = loss(1, { errors: { refused: 3 }, missedCount: 3 });
