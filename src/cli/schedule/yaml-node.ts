@@ -1,4 +1,4 @@
-import type { Document, LineCounter, Node } from 'yaml';
+import type { Document, LineCounter, Node, Scalar } from 'yaml';
 import { nearest } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { Mistakes } from './mistakes.js';
@@ -68,16 +68,19 @@ export class YamlNode {
     return new OptionError(this.where, value, problem, remedy);
   }
 
-  /** The parts of a mapping, by their keys. @throws {OptionError} */
+  /** The parts of a mapping, by their keys as they are written: `1.10` is no `1.1`. @throws {OptionError} */
   entries(remedy: string): Map<string, YamlNode> {
     const { yaml } = this.#source;
     if (!yaml.isMap(this.#node)) throw this.complain('is not a mapping', remedy);
     const entries = new Map<string, YamlNode>();
     for (const { key, value } of this.#node.items) {
-      const name = yaml.isScalar(key) ? String(key.value) : '';
+      const name = yaml.isScalar(key) ? asWritten(key) : '';
       const offset = yaml.isNode(key) ? (key.range?.[0] ?? 0) : 0;
       const node = yaml.isNode(value) ? value : null;
-      entries.set(name, new YamlNode(this.#source, node, [...this.#path, name], offset));
+      const entry = new YamlNode(this.#source, node, [...this.#path, name], offset);
+      // The parser knows keys by their values, and 1 and '1' for two.
+      if (entries.has(name)) throw entry.complain('stands there twice', 'give one another name');
+      entries.set(name, entry);
     }
     return entries;
   }
@@ -129,7 +132,7 @@ export class YamlNode {
     const value = this.#scalar;
     if (typeof value === 'string') return this.#whole(value);
     const isPlain = typeof value === 'number' || typeof value === 'boolean';
-    if (isPlain && yaml.isScalar(this.#node)) return this.#node.source ?? String(value);
+    if (isPlain && yaml.isScalar(this.#node)) return asWritten(this.#node);
     throw this.complain('is not a text', remedy);
   }
 
@@ -158,4 +161,9 @@ export class YamlNode {
     const { yaml } = this.#source;
     return yaml.isScalar(this.#node) ? this.#node.value : undefined;
   }
+}
+
+/** What is no text, as the file has it. */
+function asWritten({ value, source }: Scalar): string {
+  return typeof value === 'string' ? value : (source ?? String(value));
 }

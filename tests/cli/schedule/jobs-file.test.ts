@@ -85,6 +85,13 @@ jobs:
     expect(entries.map(({ options }) => options.cron)).toEqual(['0 3 * * *', '0 3 * * *']);
   });
 
+  it('takes names as they are written, not as the numbers that they might be', async () => {
+    const names = ['1.10', '007', '0x1F', '1e3', '12345678901234567890', 'true'];
+    const jobs = names.map((name) => `  ${name}: { ${cron}, command: [a] }`);
+    const entries = await read(['jobs:', ...jobs].join('\n'));
+    expect(entries.map(({ name }) => name)).toEqual(names);
+  });
+
   it.each([
     ['', ':1 is not a mapping', 'use jobs'],
     ['jobs:', ':1: jobs is not a mapping', 'write jobs:'],
@@ -93,6 +100,8 @@ jobs:
     [`job:\n  a: { ${cron}, command: x }`, ':1: job is no key here', 'did you mean jobs?'],
     ['jobs:\n  a: {}\n---\njobs: {}', ':3 is not YAML', 'correct this line'],
     ['jobs:\n  a: {}\n  a: {}', ':3 is not YAML (Map keys must be unique)', 'correct'],
+    [`jobs:\n  1: {}\n  '1': {}`, ':3: jobs.1 stands there twice', 'another name'],
+    [`jobs:\n  'true': {}\n  true: {}`, ':3: jobs.true stands there twice', 'another name'],
     ['jobs:\n\ta: {}', ':2 is not YAML (Tabs are not allowed as indentation)', 'correct'],
     ['jobs:\n  a/b:\n    command: x\n    cron: "@daily"', ':2: jobs.a/b is not the name', 'slash'],
     [withJob('command: x'), ':2: jobs.settle has no cron', 'add one'],
