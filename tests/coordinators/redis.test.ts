@@ -197,6 +197,16 @@ describe('the Redis coordinator', () => {
       expect(corrupt).toEqual(['job']);
     });
 
+    it('a text under a name that no lease has stood under, and lists tell of it once somebody has asked for it', async () => {
+      await admin.set(leaseKey('jobs/a'), 'hello');
+      expect(await acquire('jobs/a')).toMatchObject({ outcome: 'corrupt' });
+      const corrupt: string[] = [];
+      coordinator.on('corrupt', ({ name }) => corrupt.push(name));
+      expect(await coordinator.list('jobs', call)).toEqual([]);
+      expect(corrupt).toEqual(['jobs/a']);
+      expect(await admin.pttl(`${tag}:group:jobs`)).toBeGreaterThan(0);
+    });
+
     it.each(['2L|1|ann:x|1|2|3|', '1L|5|ann', '1R|1|bob|x', '1L|1|ann:0|99999999999|00|1|', ''])(
       'a text that is nearly a record: "%s"',
       async (text) => {

@@ -24,7 +24,8 @@ const pruneCount = 8;
  *   clock, which is all that keeps terms rising once the last one is lost. The same attempt is answered with the same
  *   term and extends nothing, unless an operator has ended it; a record that would outlive its own time is cut down to
  *   it, so that a lost TTL or a clock that was stepped back blocks a name for that long at most. A term with a history
- *   begins its line, and one that ended unseen gets its end, in the step that grants.
+ *   begins its line, and one that ended unseen gets its end, in the step that grants. A name under which something
+ *   foreign stands is in its index as long as somebody asks for it, so that a list tells of it.
  */
 export const acquireScript = defineScript(
   'acquire',
@@ -66,9 +67,11 @@ for i = 1, count do
   local at, key = argumentsOf(i), KEYS[2 + i]
   local record = look(key)
   results[i] = obstacle(key, record, suspensionOf(ARGV[at + 5]), ARGV[at], ARGV[at + 1])
-  if not results[i] then
-    local index = KEYS[firstIndex + tonumber(ARGV[at + 6])]
-    local lifeMs = tonumber(ARGV[at + 2]) * ${indexTtls} + tonumber(ARGV[at + 7])
+  local index = KEYS[firstIndex + tonumber(ARGV[at + 6])]
+  local lifeMs = tonumber(ARGV[at + 2]) * ${indexTtls} + tonumber(ARGV[at + 7])
+  if results[i] and results[i][1] == 'corrupt' then
+    enter(index, ARGV[at + 5], lifeMs)
+  elseif not results[i] then
     if isForeign(enter(index, ARGV[at + 5], lifeMs)) then
       results[i] = { 'corrupt', 'an index of another type' }
     else
