@@ -19,3 +19,4 @@ export { RedisSession } from './session.js';
 export { slotOf } from './slot.js';
 export { type RedisSourceOptions, redisSource } from './source.js';
 export { RedisSubscriber } from './subscriber.js';
+export { keyPrefixOf } from './users-client.js';

@@ -40,3 +40,22 @@ export function sourceFromClient(
   }
   throw new OptionError('client', undefined, 'does not show how it connects', remedy);
 }
+
+interface Prefixing {
+  readonly keyPrefix?: unknown;
+  readonly redisOptions?: { readonly keyPrefix?: unknown };
+}
+
+/**
+ * What a user's client puts before every key, and ours does not; `undefined` if that is nothing. A cluster of node-redis shows it
+ * once it is connected.
+ */
+export function keyPrefixOf(client: DuplicableRedisClient): string | undefined {
+  const { options, masters } = client as {
+    readonly options?: Prefixing;
+    readonly masters?: readonly { readonly client?: { readonly options?: Prefixing } }[];
+  };
+  const known = [options, options?.redisOptions, masters?.[0]?.client?.options];
+  const prefix = known.find((one) => Boolean(one?.keyPrefix))?.keyPrefix;
+  return prefix === undefined ? undefined : String(prefix);
+}

@@ -2,6 +2,7 @@ import { validateName } from '../../coordinators/index.js';
 import { RedisKeys, RedisWrites } from '../../coordinators/redis/index.js';
 import {
   type DuplicableRedisClient,
+  keyPrefixOf,
   type RedisConnectionEvents,
   RedisSession,
   type ScriptCall,
@@ -48,7 +49,8 @@ export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnecti
  * Terms are kept as the server keeps its data. A fence that has seen a name installed, and finds it gone, refuses the next
  * write of it (`StoreRefusedError` with `FENCE_LOST`) until it is claimed anew; one that begins then cannot know.
  *
- * @param urlOrClient as for `redisCoordinator`. Of a client only the options are used.
+ * @param urlOrClient as for `redisCoordinator`. Of a client only the options are used; one with a `keyPrefix` is refused, since a
+ * batch takes keys as they are.
  * @throws {OptionError} if the URL, the client or an option cannot be used. Nothing is connected yet; a server that may evict
  * keys is refused with `StoreMisconfiguredError` at the first call.
  */
@@ -56,7 +58,22 @@ export function redisFence(
   urlOrClient: string | URL | DuplicableRedisClient,
   options: RedisFenceOptions = {},
 ): RedisFence {
+  requireNoPrefix(urlOrClient);
   return new FenceInRedis(urlOrClient, options, resolveOptions(options));
+}
+
+/** Its user would read another key than the batch has written. @throws {OptionError} */
+function requireNoPrefix(urlOrClient: string | URL | DuplicableRedisClient): void {
+  const isClient = typeof urlOrClient === 'object' && 'duplicate' in urlOrClient;
+  const prefix = isClient ? keyPrefixOf(urlOrClient) : undefined;
+  if (prefix === undefined) return;
+  const remedy = 'pass a URL or a client without it, and write the keys of a batch in full';
+  throw new OptionError(
+    'keyPrefix',
+    prefix,
+    'of the client is not put before the keys of a batch',
+    remedy,
+  );
 }
 
 const what = 'the Redis fence';

@@ -1,3 +1,5 @@
+import { Cluster, Redis } from 'ioredis';
+import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   OptionError,
@@ -141,5 +143,20 @@ describe('the Redis fence on a server', { timeout: 60_000 }, () => {
     expect(leased).toThrow(expect.objectContaining({ option: 'hashTag' }));
     const beside = opened(redisFence(cluster.url, { leases: {} }));
     expect(beside.hashTag).toBe('{tenure:default}');
+  });
+});
+
+describe('a client of the user’s that puts a prefix before its keys', () => {
+  const at = { host: '127.0.0.1', port: 1, keyPrefix: 'shop:', lazyConnect: true };
+  it.each([
+    ['ioredis', () => new Redis(at)],
+    ['a cluster of ioredis', () => new Cluster([at], { keyPrefix: 'shop:', lazyConnect: true })],
+    ['node-redis', () => createClient({ keyPrefix: 'shop:' })],
+  ])('is refused, since a batch would write other keys than it reads: %s', (_, create) => {
+    expect(() => redisFence(create())).toThrow(/keyPrefix of the client .*"shop:".*in full/);
+  });
+
+  it('is taken without one', async () => {
+    await redisFence(new Redis({ ...at, keyPrefix: '' })).close();
   });
 });
