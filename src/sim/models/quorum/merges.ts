@@ -8,6 +8,7 @@ import type {
 import { mergeCandidates, middleOf } from '../../../coordinators/redis-quorum/merge/candidates.js';
 import { mergeViews, type Quota } from '../../../coordinators/redis-quorum/merge/records.js';
 import { mergeEnd, mergeRenewal } from '../../../coordinators/redis-quorum/merge/refusals.js';
+import type { GroupListing } from '../../../coordinators/rules/standing.js';
 
 type View = LeaseRecord | undefined;
 
@@ -30,13 +31,15 @@ export const merges: Readonly<Record<string, Merge>> = {
       ),
     ),
   }),
-  list: (answers: readonly LeaseRecord[][], quota) => {
-    const names = new Set(answers.flatMap((one) => one.map(({ name }) => name)));
-    const views = [...names].sort().flatMap((name) => {
-      const shown = answers.map((one) => one.find((record) => record.name === name));
+  list: (answers: readonly GroupListing[], quota) => {
+    const lists = answers.map(({ records }) => records);
+    const names = new Set(lists.flatMap((one) => one.map(({ name }) => name)));
+    const records = [...names].sort().flatMap((name) => {
+      const shown = lists.map((one) => one.find((record) => record.name === name));
       return mergeViews(shown, quota) ?? [];
     });
-    return { value: views };
+    const foreignNames = [...new Set(answers.flatMap((one) => one.foreignNames))].sort();
+    return { value: { records, foreignNames } satisfies GroupListing };
   },
   enroll: (answers: readonly EnrollResult[][], quota) =>
     each(answers, (one) => {
