@@ -12,6 +12,7 @@ import {
   mayHaveRolledBack,
   noSavepoint,
 } from './errors.js';
+import { closeToWork, endToWork, openToWork } from './late-work.js';
 
 /** How one of our own statements is asked. */
 export interface Ask {
@@ -82,7 +83,9 @@ export async function askPlainly<Row extends object>(
  * session listens, and remembers.
  */
 export class MysqlSession<Connection extends MysqlConnection> {
+  /** For the work, and for what of ours comes before its end. */
   readonly connection: Connection;
+  #own: MysqlQueryable | undefined;
   #loss: Error | undefined;
   #isOver = false;
   readonly #onError = (error: Error) => {
@@ -91,6 +94,7 @@ export class MysqlSession<Connection extends MysqlConnection> {
 
   constructor(connection: Connection) {
     this.connection = connection;
+    openToWork(connection);
     connection.on('error', this.#onError);
   }
 
@@ -99,10 +103,25 @@ export class MysqlSession<Connection extends MysqlConnection> {
     return this.#loss;
   }
 
+  /** For what of ours comes after the end of the work. */
+  get own(): MysqlQueryable {
+    return this.#own ?? this.connection;
+  }
+
+  /** What the work sends from now on is refused, where that can be. */
+  closeToWork(what: string): void {
+    this.#own ??= closeToWork(this.connection, what);
+  }
+
   /** Gives the connection back to its pool, or closes it if its state is not known. Safe to call twice. */
   end(isClean: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#letGo(isClean);
+    if (this.#own !== undefined) endToWork(this.connection);
+  }
+
+  #letGo(isClean: boolean): void {
     if (isClean && this.#loss === undefined) {
       this.connection.removeListener('error', this.#onError);
       this.connection.release();
@@ -187,7 +206,7 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
   try {
     await begin(session, steps, mark);
     isAtWork = true;
-    const result = await body(connection);
+    const result = await body(connection).finally(() => session.closeToWork(own.what));
     isAtWork = false;
     await commit(session, own, mark.name);
     isClean = await tidy(session, steps, [steps.restore]);
@@ -257,10 +276,13 @@ async function wasEnded<Connection extends MysqlConnection>(
   error: unknown,
 ): Promise<boolean> {
   if (session.loss !== undefined || mark.isRolledBack) return false;
-  const { connection } = session;
-  if ((await release(connection, own, mark)) !== 'ended') return false;
+  if ((await release(session.own, own, mark)) !== 'ended') return false;
   if (!mayHaveRolledBack(error)) return true;
-  const asked = ask<{ hasCommitted: unknown }>(connection, { ...own, phase: 'read' }, hasCommitted);
+  const asked = ask<{ hasCommitted: unknown }>(
+    session.own,
+    { ...own, phase: 'read' },
+    hasCommitted,
+  );
   // Without an answer it is not known.
   const rows = await asked.then((answer) => answer.rows).catch(() => [{ hasCommitted: 1 }]);
   return Number(rows[0]?.hasCommitted ?? 0) !== 0;
@@ -273,14 +295,13 @@ async function commit<Connection extends MysqlConnection>(
 ): Promise<void> {
   // A commit that cannot be sent any more has a known outcome.
   if (session.loss !== undefined) throw classifyMysqlError(session.loss, 'transaction', own.what);
-  const { connection } = session;
   try {
-    await askPlainly(connection, own, `RELEASE SAVEPOINT ${mark}`);
+    await askPlainly(session.own, own, `RELEASE SAVEPOINT ${mark}`);
   } catch (error) {
     if (errnoOf(error) === noSavepoint) throw endedByWork(own.what, error);
     throw classifyMysqlError(error, 'transaction', own.what);
   }
-  await ask(connection, { ...own, phase: 'commit' }, 'COMMIT');
+  await ask(session.own, { ...own, phase: 'commit' }, 'COMMIT');
 }
 
 /** A rollback would queue behind a statement that is not answered; closing the connection has the same effect. */
@@ -296,7 +317,7 @@ async function tidy<Connection extends MysqlConnection>(
 ): Promise<boolean> {
   if (session.loss !== undefined) return false;
   try {
-    for (const text of texts) await askPlainly(session.connection, steps.ask, text);
+    for (const text of texts) await askPlainly(session.own, steps.ask, text);
     return true;
   } catch {
     // What went before matters more.

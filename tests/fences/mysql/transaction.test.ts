@@ -361,6 +361,69 @@ describe('a transaction under the MySQL fence', () => {
     expect(await failureOf(gone)).toBe(own);
   });
 
+  it('takes nothing more from work that was not awaited, and leaves the connection to others', async () => {
+    const single = openPool(server.url, { connectionLimit: 1 });
+    const onSingle = mysqlFence<PoolConnection>(single);
+    const token = tokenOf(freshName('late'), 5);
+    for (const fails of [false, true]) {
+      const name = freshName('late');
+      let kept: PoolConnection | undefined;
+      const done = onSingle.transaction(token, async (connection) => {
+        kept = connection;
+        await put(connection, name, 'in time');
+        if (fails) throw new Error('mine');
+      });
+      expect(await failureOf(done)).toEqual(fails ? new Error('mine') : undefined);
+      const late = kept as PoolConnection;
+      const next = await single.getConnection();
+      for (const send of [
+        () => put(late, name, 'late'),
+        () => late.execute('SELECT 1'),
+        () => late.beginTransaction(),
+        () => late.commit(),
+        () => onSingle.check(late, token),
+      ])
+        expect(await failureOf(send())).toMatchObject({ code: 'TENURE_CLOSED' });
+      late.release();
+      late.destroy();
+      expect(await next.query('SELECT 1 AS one')).toMatchObject([[{ one: 1 }], {}]);
+      next.release();
+      expect(await readData(server.url, name)).toBe(fails ? undefined : 'in time');
+    }
+    await single.end();
+  });
+
+  it('takes a statement that comes while it commits for one that comes too late', async () => {
+    const name = freshName('committing');
+    let late: Promise<unknown> | undefined;
+    await fence.transaction(tokenOf(name, 5), async (connection) => {
+      await put(connection, name, 'in time');
+      void Promise.resolve().then(() =>
+        setImmediate(() => {
+          late = failureOf(put(connection, name, 'late'));
+        }),
+      );
+    });
+    await expect.poll(() => late).toBeDefined();
+    expect(await late).toMatchObject({ code: 'TENURE_CLOSED' });
+    expect(await readData(server.url, name)).toBe('in time');
+  });
+
+  it('may be given the same connection again by a pool that keeps its objects', async () => {
+    const kept = await pool.getConnection();
+    const release = () => {};
+    kept.release = release;
+    const keeping = mysqlFence<PoolConnection>({ getConnection: async () => kept } as never);
+    const name = freshName('kept');
+    const token = tokenOf(name, 5);
+    for (const value of ['one', 'two', 'three'])
+      await keeping.transaction(token, (connection) => put(connection, name, value));
+    expect(await readData(server.url, name)).toBe('three');
+    expect(kept.release).toBe(release);
+    await kept.query('SELECT 1');
+    kept.destroy();
+  });
+
   it('gives up a claim after its wait, and leaves everything as it was', async () => {
     const name = freshName('wait');
     const old = tokenOf(name, 5);
