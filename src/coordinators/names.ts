@@ -22,8 +22,8 @@ export function validateName(name: string, option = 'name'): string {
   if (typeof name === 'string' && name.length <= longestNameBytes && plainName.test(name))
     return name;
   const remedy = `use 1 to ${longestNameBytes} bytes of UTF-8 text without control characters, segments divided by single slashes`;
-  if (typeof name !== 'string' || name.length === 0)
-    throw new OptionError(option, name, 'is empty', remedy);
+  if (typeof name !== 'string') throw new OptionError(option, name, 'is not a text', remedy);
+  if (name.length === 0) throw new OptionError(option, name, 'is empty', remedy);
   if (Buffer.byteLength(name) > longestNameBytes)
     throw new OptionError(option, name, 'is too long', remedy);
   if (notText.test(name)) {

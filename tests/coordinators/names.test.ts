@@ -39,7 +39,7 @@ describe('a name', () => {
     ['a\nb', 'not text'],
     ['a\0', 'not text'],
     ['\ud800', 'not text'],
-    [7 as unknown as string, 'empty'],
+    [7 as unknown as string, 'not a text'],
   ])('%j is refused: %s', (name, problem) => {
     expect(() => validateName(name)).toThrow(OptionError);
     expect(() => validateName(name)).toThrow(problem);

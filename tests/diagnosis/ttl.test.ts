@@ -80,6 +80,10 @@ describe('the smallest ttl', () => {
     expect(rows.at(-1)?.ttlMs).toBe(10_000);
     expect(() => adviseTtl([])).toThrow(/samples/);
     expect(() => adviseTtl([{ ...sample([]), forMs: 0 }])).toThrow(/samples/);
+    for (const part of ['roundTripsMs', 'failedCount', 'pausesMs'])
+      expect(() => adviseTtl([{ ...sample([]), [part]: undefined }])).toThrow(
+        `samples.${part} is n`,
+      );
     expect(() => adviseTtl([sample([])], { onceInMs: 0 })).toThrow(/onceInMs/);
   });
 

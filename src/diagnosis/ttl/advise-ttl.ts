@@ -64,6 +64,7 @@ export function adviseTtl(samples: readonly TtlSample[], wish: TtlWish = {}): Tt
   const { onceInMs = 30 * dayMs } = requireKnown('wish', wish, known);
   if (!(Number.isFinite(onceInMs) && onceInMs >= 1_000))
     throw new OptionError('onceInMs', onceInMs, 'is out of range', 'use 1000 ms and above');
+  for (const sample of samples) requireSample(sample);
   const seen = samples.map(seenIn);
   if (seen.length === 0 || seen.some(({ forMs }) => !(forMs > 0)))
     throw new OptionError('samples', samples.length, 'tell of no time', 'measure for some seconds');
@@ -81,6 +82,16 @@ export function adviseTtl(samples: readonly TtlSample[], wish: TtlWish = {}): Tt
     longestRoundTripMs: at(trips, 1),
     longestPauseMs: Math.max(0, ...samples.flatMap(({ pausesMs }) => pausesMs)),
   };
+}
+
+/** @throws {OptionError} */
+function requireSample(sample: TtlSample): void {
+  const remedy = 'pass what measureForTtl or recordedSample returns';
+  const { roundTripsMs, failedCount, pausesMs } = Object(sample) as TtlSample;
+  requireArray('samples.roundTripsMs', roundTripsMs, remedy);
+  requireArray('samples.pausesMs', pausesMs, remedy);
+  if (!Number.isFinite(failedCount))
+    throw new OptionError('samples.failedCount', failedCount, 'is no number', remedy);
 }
 
 interface Seen {
