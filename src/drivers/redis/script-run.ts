@@ -62,7 +62,7 @@ export class ScriptRun implements Caller {
   }
 
   get what(): string {
-    return this.script.name;
+    return this.#call.what ?? this.script.name;
   }
 
   reject(error: Error): void {
@@ -114,11 +114,10 @@ export class ScriptRun implements Caller {
   /** What is no answer of our script is somebody else's, or garbage: nothing on this link can be believed any more. */
   #garbage(link: Link): void {
     link.end('it answered with something that is no answer');
-    const { name } = this.script;
     this.reject(
       outcomeUnknown(
         undefined,
-        `${name} was sent to ${link.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
+        `${this.what} was sent to ${link.address}, which answered with something that is no answer of it: it may or may not have been executed. Is there a proxy in between?`,
       ),
     );
   }

@@ -14,6 +14,8 @@ export interface RedisScript {
 export interface ScriptCall {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
+  /** Begins an error's message. Default: the name of the script. */
+  readonly what?: string;
 }
 
 /**

@@ -177,7 +177,8 @@ class FenceInRedis implements RedisFence {
   async installedTerm(name: string): Promise<number | undefined> {
     this.#session.throwIfClosed();
     validateName(name);
-    const term = await this.#read(termScript, this.#keys.term(name));
+    const script = { ...termScript, name: `the reading of the term of "${name}"` };
+    const term = await this.#read(script, this.#keys.term(name));
     if (term === 'corrupt') throw corruptTerm(`what stands under "${this.#keys.term(name)}"`);
     return term === undefined ? undefined : Number(term);
   }
@@ -223,7 +224,7 @@ class FenceInRedis implements RedisFence {
   ): Promise<boolean> {
     this.#session.throwIfClosed();
     const { name } = candidate;
-    const { keys, value, shortfall } = await this.#run(candidate, batch);
+    const { keys, value, shortfall } = await this.#run(title, candidate, batch);
     const [verdict, detail, place] = value as [string, unknown, unknown];
     switch (verdict) {
       case 'done': {
@@ -262,6 +263,7 @@ class FenceInRedis implements RedisFence {
   }
 
   async #run(
+    title: string,
     candidate: Candidate,
     batch: RedisBatch | undefined,
   ): Promise<Written & Pick<ScriptCall, 'keys'>> {
@@ -271,7 +273,8 @@ class FenceInRedis implements RedisFence {
     const mustBeInstalled = batch !== undefined && this.#installed.has(candidate.name);
     const call = { candidate, batch, mustBeInstalled, effectLifeMs, leases };
     const { keys, args } = batchCall(this.#keys, call);
-    const script = leases === undefined ? batchScript : leasedBatchScript;
+    const shared = leases === undefined ? batchScript : leasedBatchScript;
+    const script = { ...shared, name: title };
     return { ...(await this.#writes.write(script, keys, args, timeoutMs)), keys };
   }
 
@@ -348,7 +351,7 @@ interface SingleOutcome {
 /** A batch of one command that travels with others. */
 class SingleBatch implements Single {
   readonly command: SingleCommand;
-  readonly #title: string;
+  readonly title: string;
   readonly #batch: RedisBatch;
   readonly #outcome: SingleOutcome;
 
@@ -359,7 +362,7 @@ class SingleBatch implements Single {
     outcome: SingleOutcome,
   ) {
     this.command = command;
-    this.#title = title;
+    this.title = title;
     this.#batch = batch;
     this.#outcome = outcome;
   }
@@ -373,7 +376,7 @@ class SingleBatch implements Single {
   async #whenConfirmed(reply: unknown, shortfall: Promise<string | undefined>): Promise<void> {
     const missing = await shortfall;
     if (missing === undefined) this.#confirmed(reply);
-    else this.#outcome.reject(notConfirmed(this.#title, missing));
+    else this.#outcome.reject(notConfirmed(this.title, missing));
   }
 
   #confirmed(reply: unknown): void {
@@ -382,7 +385,7 @@ class SingleBatch implements Single {
   }
 
   refused(words: unknown): void {
-    this.#outcome.reject(refused(this.#title, this.#batch, 1, words));
+    this.#outcome.reject(refused(this.title, this.#batch, 1, words));
   }
 
   judgeAnew(): void {

@@ -11,6 +11,8 @@ export interface SingleCommand {
 /** Who asked for one, and is told what became of it: by one of these methods, once. */
 export interface Single {
   readonly command: SingleCommand;
+  /** What its batch is called in messages. Of one name all are called the same. */
+  readonly title: string;
   /** @param shortfall of the confirmation that was asked for. */
   done(reply: unknown, shortfall: Promise<string | undefined> | undefined): void;
   /** The server refused it; nothing was executed. @param words the server's. */
@@ -104,7 +106,8 @@ class Gathered implements RunTaker {
       args.push(command.name);
       for (const one of command.args) args.push(one);
     }
-    return { keys, args };
+    const [first] = this.singles;
+    return first === undefined ? { keys, args } : { keys, args, what: first.title };
   }
 
   /** By what the script returned; see there. */

@@ -44,9 +44,25 @@ describe('the Redis fence behind a connection that fails', { timeout: 30_000 }, 
     const attempt = add(fence);
     void proxy.down.caught().then(() => proxy.reset());
     await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
+    await expect(attempt).rejects.toThrow('the batch under "ledger" was sent');
     proxy.heal();
     expect((await add(fence)).reply).toBe(20);
     expect(await total()).toBe('20');
+  });
+
+  it('says what it was asked for, and where, when nobody is there', async () => {
+    const fence = opened(redisFence('redis://ann:secret@127.0.0.1:1', { timeoutMs: 300 }));
+    for (const [words, call] of [
+      ['the claim of "ledger"', () => fence.claim(token)],
+      ['the batch under "ledger"', () => add(fence)],
+      ['the reading of the term of "ledger"', () => fence.installedTerm('ledger')],
+    ] as const) {
+      const error: unknown = await call().catch((reason: unknown) => reason);
+      expect(String(error)).toContain(
+        `${words} was not sent: no connection to redis://127.0.0.1:1/0`,
+      );
+      expect(String(error)).not.toContain('secret');
+    }
   });
 
   it('does not execute a batch that arrives after its time is over', async () => {
