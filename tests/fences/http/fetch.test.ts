@@ -18,6 +18,8 @@ import {
   LeaseNotHeldError,
   Leases,
 } from '../../../src/leases/index.js';
+import { notApplied, Once } from '../../../src/once/index.js';
+import { memoryOnce } from '../../../src/once/memory/index.js';
 import { listening, type Running } from './subjects.js';
 
 const open: Running[] = [];
@@ -138,6 +140,17 @@ describe('fencedFetch', () => {
       `request has a URL that begins with "${new URL(url).protocol}": use one of http: or https:`,
     );
     expect(calls).toBe(0);
+  });
+
+  it('says so to an effect of once, which leaves its key free by that', async () => {
+    const once = new Once(memoryOnce());
+    const effect = (wrong: string) => () =>
+      fencedFetch(lease)(wrong, { method: 'POST' }).catch((error) => {
+        throw error instanceof OptionError ? notApplied(error) : error;
+      });
+    await expect(once.do('charge', effect('htp://x'))).rejects.toThrow('begins with "htp:"');
+    expect(await once.read('charge')).toMatchObject({ state: 'free' });
+    await once.close();
   });
 
   it('refuses a body that was read before, a bad method and a bad dispatcher', async () => {
