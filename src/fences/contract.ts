@@ -50,7 +50,9 @@ export interface Fence<Transaction> {
    * {@link recordOnce} has changed by then, `work` runs anew, with an empty batch: it must have no effect outside of it.
    *
    * @throws {StaleTermError} or {@link LeaseEndedError}, as `claim`, with nothing written; whatever `work` throws, likewise;
-   * {@link OutcomeUnknownError} if the connection was lost during the commit, or the work ended the transaction itself, also if it threw afterwards (its error is the `cause`).
+   * {@link UnreachableError} if the connection was lost before the commit, with nothing written, unless the work committed by itself
+   * and nobody is left who knows that; {@link OutcomeUnknownError} if it was lost during the commit, or the work ended the
+   * transaction itself, also if it threw afterwards (its error is the `cause`).
    */
   transaction<Result>(
     token: FencingToken,

@@ -1,4 +1,5 @@
 import { redactSecrets } from '../errors/index.js';
+import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
 
 /** One for each kind of work. */
 export type WorkWarningCode =
@@ -30,9 +31,13 @@ export class WorkWarning {
     this.#options = options;
   }
 
-  /** @param next what follows, after "it failed, and". */
+  /**
+   * What only heeds the end of a lease, or the doubt whether it is held, is no failure of the work: the lease tells of it.
+   *
+   * @param next what follows, after "it failed, and".
+   */
   failed(error: unknown, next: string): void {
-    if (!this.#isTold) this.tell(`failed, and ${next}: ${whyOf(error)}`);
+    if (!this.#isTold && !heedsItsLease(error)) this.tell(`failed, and ${next}: ${whyOf(error)}`);
   }
 
   /** @param what it did, without a dot. */
@@ -47,12 +52,19 @@ export class WorkWarning {
   }
 }
 
-/** Anything can be thrown, also what throws when it is asked for its text. */
+function heedsItsLease(error: unknown): boolean {
+  if (error instanceof LeaseEndedError || error instanceof LeaseNotHeldError) return true;
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Anything can be thrown, also what throws when it is asked for its text. What is no error may be a payload, and is not shown. */
 function whyOf(thrown: unknown): string {
   try {
-    const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    if (!(thrown instanceof Error))
+      return `it threw no error, but a value of type ${typeof thrown}`;
+    const text = `${thrown.name}: ${thrown.message}`.replace(/\p{Cc}+/gu, ' ');
     const why = redactSecrets(text).replace(/\.$/, '');
-    const place = thrown instanceof Error ? placeOf(String(thrown.stack)) : '';
+    const place = placeOf(String(thrown.stack));
     return `${why.length > longestWhy ? `${why.slice(0, longestWhy)}…` : why}${place}`;
   } catch {
     return 'it threw something that has no text';

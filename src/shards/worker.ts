@@ -1,6 +1,5 @@
 import { ClosedError, isTransient } from '../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../events/index.js';
-import { LeaseNotHeldError } from '../leases/index.js';
 import { OutageWarning, type OutageWarningOptions } from '../leases/outage-warning.js';
 import { WorkWarning } from '../leases/work-warning.js';
 import { type FailedStep, type ShardWorkerEvents, shardWorkerEventNames } from './events.js';
@@ -133,9 +132,10 @@ export class ShardWorker implements AsyncDisposable {
       who: `the work on shards of the group "${group}"`,
     });
     emitter.overhear('error', ({ error, during }) => {
-      if (during === 'register') outageWarning.failed(error, leases.timing.renewEveryMs);
+      if (during === 'register' && isTransient(error))
+        outageWarning.failed(error, leases.timing.renewEveryMs);
       const next = whatFollows[during];
-      if (next === undefined || error instanceof LeaseNotHeldError || isHeard()) return;
+      if (next === undefined || isHeard()) return;
       // Of work that is not the user's own, a store that is away for a moment is no news.
       if (elsewhere !== undefined && isTransient(error)) return;
       workWarning.failed(error, next);

@@ -3,7 +3,7 @@ import { MemoryStore, memoryCoordinator } from '../../src/coordinators/memory/in
 import { Elections } from '../../src/elections/index.js';
 import { UnreachableError } from '../../src/errors/index.js';
 import { memoryFence } from '../../src/fences/memory/index.js';
-import { LeaseNotHeldError, Leases } from '../../src/leases/index.js';
+import { LeaseEndedError, LeaseNotHeldError, Leases } from '../../src/leases/index.js';
 import { WorkWarning } from '../../src/leases/work-warning.js';
 import { logEvents } from '../../src/log.js';
 import { Schedule } from '../../src/schedule/index.js';
@@ -312,14 +312,37 @@ describe('the warning', () => {
   });
 
   it.each([
-    ['a text', 'boom', 'boom'],
-    ['nothing', undefined, 'undefined'],
-    ['what has no text', Object.create(null), 'it threw something that has no text'],
+    ['a text, which may be a payload', 'boom', 'it threw no error, but a value of type string'],
+    ['nothing', undefined, 'it threw no error, but a value of type undefined'],
+    ['an error of two lines', new RangeError('a\n\x1b[2Jb'), 'RangeError: a [2Jb'],
   ])('tells of %s that was thrown', (_what, thrown, text) => {
-    expect(failed(thrown)).toContain(`: ${text}. Nobody`);
+    expect(failed(thrown)).toContain(`: ${text}`);
+    expect(failed(thrown)).not.toContain('boom');
+  });
+
+  it('tells of an error without a text', () => {
+    const error = Object.defineProperty(new Error('x'), 'message', {
+      get: () => {
+        throw new Error('none');
+      },
+    });
+    expect(failed(error)).toContain(': it threw something that has no text. Nobody');
+  });
+
+  it.each([
+    ['the end of its lease', new LeaseEndedError('orders', 1, 'shutdown')],
+    ['that its lease is uncertain', new LeaseNotHeldError('orders', 1, 'uncertain', undefined)],
+    ['an abort', AbortSignal.abort().reason],
+  ])('is none of work that heeds %s, and keeps its one time for a failure', (_what, heeded) => {
+    const options = { code: 'TENURE_WORK_FAILED', who: 'x', listen: 'y' } as const;
+    const warning = new WorkWarning(options);
+    warning.failed(heeded, 'is called again');
+    expect(warnings()).toEqual([]);
+    warning.failed(new Error('a typo'), 'is called again');
+    expect(warnings()).toHaveLength(1);
   });
 
   it('is no longer than a few lines', () => {
-    expect(failed('x'.repeat(1_000_000))?.length).toBeLessThan(1_500);
+    expect(failed(new Error('x'.repeat(1_000_000)))?.length).toBeLessThan(1_500);
   });
 });

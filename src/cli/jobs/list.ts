@@ -13,7 +13,9 @@ import type { JobSession } from './session.js';
 export async function list(session: JobSession, format: 'text' | 'json'): Promise<boolean> {
   const { jobs, terminal, address, namespace } = session;
   const listings = await jobs.list();
-  const lasts = await Promise.all(listings.map((listing) => lastEnded(jobs, listing)));
+  // One after the other: a small pool has no connection for all at once.
+  const lasts: Awaited<ReturnType<typeof lastEnded>>[] = [];
+  for (const listing of listings) lasts.push(await lastEnded(jobs, listing));
   if (format === 'json') {
     const asJson = listings.map((listing, index) => listingAsJson(listing, lasts[index]));
     terminal.print(jsonText({ store: address, namespace, jobs: asJson }, 2));

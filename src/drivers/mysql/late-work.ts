@@ -1,10 +1,13 @@
 import { ClosedError } from '../../errors/index.js';
-import type { MysqlConnection, MysqlQueryable } from './client.js';
+import type { MysqlConnection } from './client.js';
 
 /** What sends something, and what gives the connection back or closes it. */
 const sending = ['query', 'execute', 'prepare', 'beginTransaction', 'commit', 'rollback', 'ping'];
 const resetting = ['reset', 'changeUser', 'end'];
 const ending = ['release', 'destroy'];
+
+/** A connection that is closed to work, as ours. */
+export type ClosedConnection = Pick<MysqlConnection, 'query' | 'execute' | 'release' | 'destroy'>;
 
 /** Objects that came from their pool again after they had been closed here, so that they are not of one checkout. */
 const comingBack = new WeakSet<object>();
@@ -16,25 +19,28 @@ const closed = new WeakMap<object, Map<string, PropertyDescriptor | undefined>>(
  * connection that somebody else may have by then. Only where the pool makes an object for each checkout, as `mysql2/promise`
  * does: another one belongs to whoever has it next.
  *
- * @returns what sends all the same; `undefined` if it stays open.
+ * It can be neither given back nor closed by work, either: our commit may be under way on it.
+ *
+ * @returns what does all that all the same; `undefined` if it stays open.
  */
-export function closeToWork(connection: MysqlConnection, what: string): MysqlQueryable | undefined {
+export function closeToWork(
+  connection: MysqlConnection,
+  what: string,
+): ClosedConnection | undefined {
   if (!isOfOneCheckout(connection)) return undefined;
-  const { query, execute } = connection;
+  const { query, execute, release, destroy } = connection;
   const refuse = async () => {
     throw new ClosedError(`the connection of ${what}`);
   };
   closed.set(connection, new Map());
   replace(connection, [...sending, ...resetting], refuse);
+  replace(connection, ending, () => {});
   return {
     query: (statement) => query.call(connection, statement),
     execute: (statement) => execute.call(connection, statement),
+    release: () => release.call(connection),
+    destroy: () => destroy.call(connection),
   };
-}
-
-/** It was released, or is destroyed: from now on neither can be said of it again, by whoever has kept it. */
-export function endToWork(connection: MysqlConnection): void {
-  replace(connection, ending, () => {});
 }
 
 /** For a connection that comes from its pool. */

@@ -12,7 +12,7 @@ import {
   mayHaveRolledBack,
   noSavepoint,
 } from './errors.js';
-import { closeToWork, endToWork, openToWork } from './late-work.js';
+import { type ClosedConnection, closeToWork, openToWork } from './late-work.js';
 
 /** How one of our own statements is asked. */
 export interface Ask {
@@ -85,7 +85,7 @@ export async function askPlainly<Row extends object>(
 export class MysqlSession<Connection extends MysqlConnection> {
   /** For the work, and for what of ours comes before its end. */
   readonly connection: Connection;
-  #own: MysqlQueryable | undefined;
+  #own: ClosedConnection | undefined;
   #loss: Error | undefined;
   #isOver = false;
   readonly #onError = (error: Error) => {
@@ -104,7 +104,7 @@ export class MysqlSession<Connection extends MysqlConnection> {
   }
 
   /** For what of ours comes after the end of the work. */
-  get own(): MysqlQueryable {
+  get own(): ClosedConnection {
     return this.#own ?? this.connection;
   }
 
@@ -117,19 +117,14 @@ export class MysqlSession<Connection extends MysqlConnection> {
   end(isClean: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#letGo(isClean);
-    if (this.#own !== undefined) endToWork(this.connection);
-  }
-
-  #letGo(isClean: boolean): void {
     if (isClean && this.#loss === undefined) {
       this.connection.removeListener('error', this.#onError);
-      this.connection.release();
+      this.own.release();
       return;
     }
     this.#loss ??= new Error('the connection was closed');
     // It may still emit errors, so the listener stays.
-    this.connection.destroy();
+    this.own.destroy();
   }
 }
 

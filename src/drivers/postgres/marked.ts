@@ -105,6 +105,9 @@ class MarkedTransaction implements OpenTransaction {
     return await this.#giveUpFailed();
   }
 
+  /** Its marks are at the server, which is gone: of work that does not commit by itself, `false` is right. */
+  readonly mayBeCommitted = false;
+
   end(): void {}
 
   /**

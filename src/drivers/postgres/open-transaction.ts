@@ -12,6 +12,8 @@ export interface OpenTransaction {
   commit(): Promise<void>;
   /** Rolls back, and finds out whether it is the transaction which was begun that is rolled back. Never throws. */
   giveUp(): Promise<Rollback>;
+  /** Whether the work may have committed it, as far as the answers tell that have come: what is left to say once the connection is gone. */
+  readonly mayBeCommitted: boolean;
   /** Leaves nothing of ours with the client. */
   end(): void;
 }

@@ -65,7 +65,8 @@ export class PostgresSession<Client extends PostgresClient> {
     try {
       this.client.release(!reusable);
     } catch {
-      // The work has released it itself. What became of its transaction is known without that, and is told.
+      // The work has released it itself: whoever has it now must not be inside of a transaction of ours.
+      if (!reusable) Object(this.client).connection?.stream?.destroy();
     }
   }
 }

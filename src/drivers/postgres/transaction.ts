@@ -105,8 +105,11 @@ async function commit<Client extends PostgresClient>(
   open: OpenTransaction,
 ): Promise<void> {
   // A commit that cannot be sent any more has a known outcome.
-  if (session.loss !== undefined)
-    throw classifyPostgresError(session.loss, 'transaction', own.what);
+  if (session.loss !== undefined) {
+    throw open.mayBeCommitted
+      ? endedByWork(own.what, session.loss)
+      : classifyPostgresError(session.loss, 'transaction', own.what);
+  }
   await open.commit();
 }
 
@@ -114,7 +117,9 @@ async function giveUp<Client extends PostgresClient>(
   session: PostgresSession<Client>,
   open: OpenTransaction | undefined,
 ): Promise<Rollback> {
-  return session.loss === undefined && open !== undefined ? await open.giveUp() : 'unknown';
+  if (open === undefined) return 'unknown';
+  if (session.loss === undefined) return await open.giveUp();
+  return open.mayBeCommitted ? 'endedByWork' : 'unknown';
 }
 
 async function rollback<Client extends PostgresClient>(

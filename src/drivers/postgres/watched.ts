@@ -93,8 +93,12 @@ class WatchedTransaction implements OpenTransaction {
       await exchange(this.#client, this.#own, () => this.#givingUp());
       return 'rolledBack';
     } catch (error) {
-      return tellsOfEnd(error) ? 'endedByWork' : 'unknown';
+      return tellsOfEnd(error) || this.mayBeCommitted ? 'endedByWork' : 'unknown';
     }
+  }
+
+  get mayBeCommitted(): boolean {
+    return this.#watch.standing !== 'same';
   }
 
   end(): void {

@@ -50,8 +50,8 @@ interface Prefixing {
  * What a user's client puts before every key, and ours does not; `undefined` if that is nothing. A cluster of node-redis shows it
  * once it is connected.
  */
-export function keyPrefixOf(client: DuplicableRedisClient): string | undefined {
-  const { options, masters } = client as {
+export function keyPrefixOf(client: DuplicableRedisClient | URL): string | undefined {
+  const { options, masters } = Object(client) as {
     readonly options?: Prefixing;
     readonly masters?: readonly { readonly client?: { readonly options?: Prefixing } }[];
   };

@@ -64,8 +64,7 @@ export function redisFence(
 
 /** Its user would read another key than the batch has written. @throws {OptionError} */
 function requireNoPrefix(urlOrClient: string | URL | DuplicableRedisClient): void {
-  const isClient = typeof urlOrClient === 'object' && 'duplicate' in urlOrClient;
-  const prefix = isClient ? keyPrefixOf(urlOrClient) : undefined;
+  const prefix = typeof urlOrClient === 'string' ? undefined : keyPrefixOf(urlOrClient);
   if (prefix === undefined) return;
   const remedy = 'pass a URL or a client without it, and write the keys of a batch in full';
   throw new OptionError(

@@ -1,7 +1,7 @@
 import type { Known } from '../../errors/checks.js';
 import { ClosedError, isTransient } from '../../errors/index.js';
 import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.js';
-import { type EndReason, LeaseNotHeldError, type Leases } from '../../leases/index.js';
+import type { EndReason, Leases } from '../../leases/index.js';
 import { WorkWarning } from '../../leases/work-warning.js';
 import {
   type FailedStep,
@@ -183,9 +183,7 @@ export class StreamWorker<Payload = unknown> implements AsyncDisposable {
     const isHeard = () =>
       emitter.listenerCount('handlerFailed') + emitter.listenerCount('handlersEnded') > 0;
     emitter.overhear('handlerFailed', ({ error }) => {
-      // That a lease is uncertain is told by the lease, and passes.
-      if (error instanceof LeaseNotHeldError || isHeard()) return;
-      warning.failed(error, 'is called again with the same message after a pause');
+      if (!isHeard()) warning.failed(error, 'is called again with the same message after a pause');
     });
   }
 

@@ -409,6 +409,24 @@ describe('a transaction under the MySQL fence', () => {
     expect(await readData(server.url, name)).toBe('in time');
   });
 
+  it('commits though work that was not awaited gives the connection back, or closes it, meanwhile', async () => {
+    for (const how of ['release', 'destroy'] as const) {
+      const name = freshName(how);
+      let isDone = false;
+      await fence.transaction(tokenOf(name, 5), async (connection) => {
+        await put(connection, name, 'kept');
+        void Promise.resolve().then(() =>
+          setImmediate(() => {
+            connection[how]();
+            isDone = true;
+          }),
+        );
+      });
+      expect(isDone).toBe(true);
+      expect(await readData(server.url, name)).toBe('kept');
+    }
+  });
+
   it('may be given the same connection again by a pool that keeps its objects', async () => {
     const kept = await pool.getConnection();
     const release = () => {};

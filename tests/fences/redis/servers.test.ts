@@ -172,6 +172,11 @@ describe('a client of the user’s that puts a prefix before its keys', () => {
     expect(() => redisFence(create())).toThrow(/keyPrefix of the client .*"shop:".*in full/);
   });
 
+  it('is told from what is no client', () => {
+    for (const none of [null, undefined, 5])
+      expect(() => redisFence(none as never)).toThrow(OptionError);
+  });
+
   it('is taken without one', async () => {
     await redisFence(new Redis({ ...at, keyPrefix: '' })).close();
   });
