@@ -1,12 +1,12 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { Once } from '../../src/once/index.js';
 import { postgresOnce } from '../../src/once/postgres/index.js';
 import { redisOnce } from '../../src/once/redis/index.js';
 import { sqliteOnce } from '../../src/once/sqlite/index.js';
+import { openDatabase } from '../support/sqlite-database.js';
 
 const key = 'charge/order-17';
 const options = { connectTimeoutMs: 200 };
@@ -39,7 +39,7 @@ describe('what a store of keys that is away was asked', () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tenure-once-')), 'keys.db');
     const once = new Once(sqliteOnce(path), { callTimeoutMs: 100 });
     expect(await once.read(key)).toBeUndefined();
-    const other = new Database(path);
+    const other = openDatabase(path);
     other.exec('BEGIN IMMEDIATE');
     const begun = once.do(key, () => expect.fail('it was called'));
     await expect(begun).rejects.toThrow(`the beginning of the key "${key}"`);

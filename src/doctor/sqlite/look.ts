@@ -53,12 +53,12 @@ type Entry = { readonly stats?: Stats; readonly refusal?: string };
 /** Follows links. Nothing in it: there is nothing of that name. */
 function entryAt(path: string): Entry {
   try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? {} : { stats };
+    return { stats: statSync(path) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    return { refusal: code };
+    // `throwIfNoEntry` takes a path through a file for no entry, too, but not on every Node.
+    return code === 'ENOENT' ? {} : { refusal: code };
   }
 }
 
@@ -139,12 +139,19 @@ function readMounts(): string {
   }
 }
 
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink();
+  } catch {
+    return false;
+  }
+}
+
 function lookAtItself(path: string): Pick<SqliteFacts, 'file' | 'fileRefusal' | 'deadLink'> {
   const { stats, refusal } = entryAt(path);
   if (refusal !== undefined) return { fileRefusal: refusal };
   if (stats === undefined) {
-    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    return isLink ? { deadLink: readlinkSync(path) } : {};
+    return isLink(path) ? { deadLink: readlinkSync(path) } : {};
   }
   const isReadable = isAllowed(path, constants.R_OK);
   const closedBeside = ['-wal', '-shm']
