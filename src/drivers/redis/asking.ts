@@ -1,6 +1,7 @@
 import { kindTold } from '../../errors/error-kind.js';
 import { TenureError } from '../../errors/index.js';
 import { unreachable } from '../../errors/unanswered.js';
+import { sleep } from '../../time/index.js';
 import { type Endpoint, endpointText } from '../endpoint.js';
 import type { RedisNode, Search } from './client.js';
 import { replyCode, replyError } from './errors.js';
@@ -23,8 +24,15 @@ export interface Answers {
  *
  * It does not wait for more than half of the time that the search has, nor for the rest once more than half of all agree:
  * one that hangs, or that was cut off and tells old news, neither delays the others nor outvotes them.
+ *
+ * @param graceMs for so long, once more than half agree, the others are heard that are about to answer.
  */
-export function askAll(nodes: readonly RedisNode[], ask: Ask, search: Search): Promise<Answers> {
+export function askAll(
+  nodes: readonly RedisNode[],
+  ask: Ask,
+  search: Search,
+  graceMs = 0,
+): Promise<Answers> {
   const nowMs = search.runtime.now().monotonicMs;
   const untilMs = nowMs + (search.deadlineMs - nowMs) / 2;
   const ending = new AbortController();
@@ -41,7 +49,8 @@ export function askAll(nodes: readonly RedisNode[], ask: Ask, search: Search): P
       );
     }
   });
-  return Promise.race([Promise.all(asked), votes.decided]).then(() => {
+  const decided = votes.decided.then(() => sleep(search.runtime, graceMs, ending.signal));
+  return Promise.race([Promise.all(asked), decided]).then(() => {
     search.signal.removeEventListener('abort', stop);
     stop();
     return votes.answers();

@@ -18,6 +18,9 @@ export interface SentinelParts {
   nodeAt(endpoint: Endpoint): RedisNode;
 }
 
+/** Whom most name may be none any more, and be named by the others: these get so long to say so. */
+const graceMs = 50;
+
 /**
  * A master that is watched by sentinels.
  *
@@ -40,7 +43,7 @@ export class SentinelSource implements RedisSource {
   async locate(search: Search): Promise<readonly RedisNode[]> {
     const { sentinels, sentinelAt, nodeAt, addressMap } = this.#parts;
     const ask = (link: Link, deadlineMs: number) => this.#masterBy(link, deadlineMs);
-    const answers = await askAll(sentinels.map(sentinelAt), ask, search);
+    const answers = await askAll(sentinels.map(sentinelAt), ask, search, graceMs);
     if (answers.endpoints.length === 0) throw this.#notFound(answers);
     this.#hasFound = true;
     return answers.endpoints.map((endpoint) => nodeAt(translated(endpoint, addressMap)));
