@@ -1,6 +1,7 @@
 import { isCredibleTerm } from '../coordinators/index.js';
 import { StaleTermError } from '../errors/index.js';
-import { type Lease, LeaseEndedError, LeaseNotHeldError } from '../leases/index.js';
+import type { Lease } from '../leases/index.js';
+import { heedsItsLease } from '../leases/lease-errors.js';
 import { elapsedMs, type Instant, type Runtime, sleep } from '../time/index.js';
 import type { Announcer } from './announcer.js';
 import type { Campaigner } from './campaigner.js';
@@ -120,12 +121,7 @@ export class LeadLoop<T> {
 
 /** Whether work threw what it was stopped with. Anything else is news. */
 function followsFrom(error: unknown, reason: unknown): boolean {
-  return (
-    error === reason ||
-    error instanceof LeaseEndedError ||
-    error instanceof LeaseNotHeldError ||
-    (error instanceof Error && error.name === 'AbortError')
-  );
+  return error === reason || heedsItsLease(error);
 }
 
 /**

@@ -42,3 +42,9 @@ export class LeaseNotHeldError extends TenureError {
     this.reason = reason;
   }
 }
+
+/** Whether work threw only since its lease has ended or is uncertain, or since somebody aborted it: no failure of its own. */
+export function heedsItsLease(error: unknown): boolean {
+  if (error instanceof LeaseEndedError || error instanceof LeaseNotHeldError) return true;
+  return error instanceof Error && error.name === 'AbortError';
+}

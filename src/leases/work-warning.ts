@@ -1,5 +1,5 @@
 import { redactSecrets } from '../errors/index.js';
-import { LeaseEndedError, LeaseNotHeldError } from './lease-errors.js';
+import { heedsItsLease } from './lease-errors.js';
 
 /** One for each kind of work. */
 export type WorkWarningCode =
@@ -50,11 +50,6 @@ export class WorkWarning {
       { type: 'TenureWorkWarning', code },
     );
   }
-}
-
-function heedsItsLease(error: unknown): boolean {
-  if (error instanceof LeaseEndedError || error instanceof LeaseNotHeldError) return true;
-  return error instanceof Error && error.name === 'AbortError';
 }
 
 /** Anything can be thrown, also what throws when it is asked for its text. What is no error may be a payload, and is not shown. */

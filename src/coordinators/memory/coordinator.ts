@@ -4,7 +4,7 @@ import { Emitter, type EventSource, type Unsubscribe } from '../../events/index.
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type { Call } from '../candidates.js';
-import type { AcquireRequest, AcquireResult, CallOptions, Coordinator } from '../contract.js';
+import type { Coordinator } from '../contract.js';
 import type { Holder } from '../holder.js';
 import { checkGroup, checkHolder } from '../requests.js';
 import { LedgerCoordinator, type LedgerStep } from '../rules/ledger-coordinator.js';
@@ -72,18 +72,6 @@ class StoreCoordinator extends LedgerCoordinator implements MemoryCoordinator {
     listener: (event: MemoryCoordinatorEvents[Name]) => void,
   ): Unsubscribe {
     return this.#events.on(name, listener);
-  }
-
-  override async acquire(
-    requests: readonly AcquireRequest[],
-    call: CallOptions,
-  ): Promise<AcquireResult[]> {
-    // As they are now: the caller may reuse its objects meanwhile.
-    const names = requests.map(({ name }) => name);
-    const results = await super.acquire(requests, call);
-    for (const [index, result] of results.entries())
-      if (result.outcome === 'corrupt') this.tellCorrupt(names[index] as string, result.detail);
-    return results;
   }
 
   protected override tellCorrupt(name: string, detail: string): void {

@@ -90,10 +90,14 @@ export abstract class LedgerCoordinator implements Coordinator {
 
   async acquire(requests: readonly AcquireRequest[], call: CallOptions): Promise<AcquireResult[]> {
     const checked = copies(checkAcquires(requests, this.promises));
-    return this.#batch('acquire', checked, call, {
+    const results = await this.#batch<AcquireResult>('acquire', checked, call, {
       execute: (ledger, nowMs) => this.grant(ledger, checked, nowMs),
       whenLate: () => checked.map(() => ({ outcome: 'too-late' })),
     });
+    for (const [index, result] of results.entries())
+      if (result.outcome === 'corrupt')
+        this.tellCorrupt((checked[index] as AcquireRequest).name, result.detail);
+    return results;
   }
 
   /** What an acquire does within its step. */

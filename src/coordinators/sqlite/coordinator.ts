@@ -137,19 +137,6 @@ class FileCoordinator extends LedgerCoordinator implements SqliteCoordinator {
     return this.#session.on(name as keyof SqliteEvents, listener as never);
   }
 
-  override async acquire(
-    ...[requests, call]: Parameters<Coordinator['acquire']>
-  ): Promise<AcquireResult[]> {
-    // As they are now: the caller may reuse its objects meanwhile.
-    const names = requests.map(({ name }) => name);
-    const results = await super.acquire(requests, call);
-    for (const [index, result] of results.entries()) {
-      if (result.outcome !== 'corrupt') continue;
-      this.tellCorrupt(names[index] as string, result.detail);
-    }
-    return results;
-  }
-
   protected override grant(
     ledger: SqliteLedger,
     requests: readonly AcquireRequest[],

@@ -230,10 +230,6 @@ class EnsembleCoordinator extends LedgerCoordinator implements ZooKeeperCoordina
   ): Promise<AcquireResult[]> {
     const results = await super.acquire(requests, call);
     this.#sweeper.look();
-    for (const [index, result] of results.entries()) {
-      const { name = '' } = requests[index] ?? {};
-      if (result.outcome === 'corrupt') this.tellCorrupt(name, result.detail);
-    }
     return results.map((result) => this.#steps.withTerm(result));
   }
 
