@@ -8,18 +8,22 @@ import { memoryUrl } from './store-url.js';
 import { openStores } from './stores.js';
 import type { Terminal } from './terminal.js';
 
-/** What a command about names works with. */
-export interface Session {
-  readonly coordinator: Coordinator;
+/** What a command works with, whatever its store keeps. */
+export interface StoreSession {
   readonly terminal: Terminal;
   readonly runtime: Runtime;
   /** Aborts when somebody asks the command to stop. */
   readonly signal: AbortSignal;
-  /** Where the names are, for people: never with a password. */
+  /** Where the store is, for people: never with a password. */
   readonly address: string;
   readonly namespace: string;
   /** Writes a command to run next, for people, on this store. */
   readonly write: WriteCommand;
+}
+
+/** What a command about names works with. */
+export interface Session extends StoreSession {
+  readonly coordinator: Coordinator;
 }
 
 /** How long one request to the store may take. */
@@ -31,31 +35,45 @@ export interface Wiring {
   readonly run: RunCommand;
 }
 
-/** Runs a command on the store that the settings name, which is opened before and closed after. */
-export function runOnStore(
+/** The store that the settings name. */
+export interface Place {
+  readonly url: string;
+  /** What the URL is written in, for errors. */
+  readonly source: string;
+  readonly namespace: string;
+}
+
+/** Runs a command on the store that the settings name: `body` opens it, and closes it. */
+export function runAtPlace(
   { terminal, run }: Wiring,
+  command: string,
+  flags: Flags,
+  body: (place: Place, common: Omit<StoreSession, 'address'>) => Promise<boolean | number>,
+): Promise<void> {
+  const targets: string[] = [];
+  return run(command, targets, async (signal) => {
+    const settings = resolveSettings(['url', 'namespace'], flags);
+    const { value: url, source } = settings.url;
+    const { value: namespace } = settings.namespace;
+    targets.push(url);
+    refuseMemory(url, source);
+    const common = { terminal, runtime: realRuntime, signal, namespace };
+    return await body({ url, source, namespace }, { ...common, write: commandWriter(flags) });
+  });
+}
+
+/** Runs a command on the leases of the store that the settings name, which is opened before and closed after. */
+export function runOnStore(
+  wiring: Wiring,
   command: string,
   flags: Flags,
   body: (session: Session) => Promise<boolean | number>,
 ): Promise<void> {
-  const targets: string[] = [];
-  return run(command, targets, async (signal) => {
-    const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
-    targets.push(url.value);
-    refuseMemory(url.value, url.source);
-    const stores = await openStores(url.value, namespace.value, url.source);
+  return runAtPlace(wiring, command, flags, async ({ url, source, namespace }, common) => {
+    const stores = await openStores(url, namespace, source);
     const coordinator = stores.openCoordinator();
-    const { address } = stores;
     try {
-      return await body({
-        coordinator,
-        terminal,
-        runtime: realRuntime,
-        signal,
-        address,
-        namespace: namespace.value,
-        write: commandWriter(flags),
-      });
+      return await body({ ...common, coordinator, address: stores.address });
     } finally {
       await coordinator.close();
     }

@@ -1,51 +1,26 @@
 import { isTransient } from '../../errors/index.js';
 import type { OnceStore } from '../../once/index.js';
-import {
-  Backoff,
-  elapsedMs,
-  type Instant,
-  type Runtime,
-  realRuntime,
-  sleep,
-} from '../../time/index.js';
-import { commandWriter, type WriteCommand } from '../next-command.js';
-import { refuseMemory, type Wiring } from '../session.js';
-import { type Flags, resolveSettings } from '../settings/index.js';
-import type { Terminal } from '../terminal.js';
+import { Backoff, elapsedMs, type Instant, sleep } from '../../time/index.js';
+import { runAtPlace, type StoreSession, type Wiring } from '../session.js';
+import type { Flags } from '../settings/index.js';
 import { openOnceStore } from './stores.js';
 
 /** What a command about effects works with. */
-export interface OnceSession {
+export interface OnceSession extends StoreSession {
   readonly store: OnceStore;
-  readonly terminal: Terminal;
-  readonly runtime: Runtime;
-  /** Aborts when somebody asks the command to stop. */
-  readonly signal: AbortSignal;
-  readonly address: string;
-  readonly namespace: string;
-  readonly write: WriteCommand;
 }
 
 /** Runs `tenure once <verb>` on the store that the settings name, which is opened before and closed after. */
 export function runOnEffects(
-  { terminal, run }: Wiring,
+  wiring: Wiring,
   verb: string,
   flags: Flags,
   body: (session: OnceSession) => Promise<boolean | number>,
 ): Promise<void> {
-  const targets: string[] = [];
-  return run(`once ${verb}`, targets, async (signal) => {
-    const { url, namespace } = resolveSettings(['url', 'namespace'], flags);
-    targets.push(url.value);
-    refuseMemory(url.value, url.source);
-    const { address, store } = await openOnceStore(url.value, namespace.value, url.source);
+  return runAtPlace(wiring, `once ${verb}`, flags, async ({ url, source, namespace }, common) => {
+    const { address, store } = await openOnceStore(url, namespace, source);
     try {
-      return await body({
-        ...{ store, terminal, signal, address },
-        runtime: realRuntime,
-        namespace: namespace.value,
-        write: commandWriter(flags),
-      });
+      return await body({ ...common, store, address });
     } finally {
       await store.close();
     }
