@@ -7,7 +7,7 @@ import {
   etcdLocation,
 } from '../../drivers/etcd/index.js';
 import { type Known, requireKnown, requireKnownName } from '../../errors/checks.js';
-import { OutcomeUnknownError, RecordCorruptError, StoreRefusedError } from '../../errors/index.js';
+import { OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
 import { Emitter, type EventSource, isolated, type Unsubscribe } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
@@ -46,18 +46,18 @@ import type { SnapshotLedger } from '../rules/snapshot.js';
 import { describeName } from '../rules/standing.js';
 import { inPart, inSteps } from './batches.js';
 import { ending } from './endings.js';
-import { Granting } from './granting.js';
+import { Granting, noTermFor } from './granting.js';
 import { type Holding, Holdings } from './holdings.js';
 import { EtcdKeys } from './keys.js';
 import { OwnWhereabouts, type Sought } from './own.js';
 import { OwnKeys } from './own-keys.js';
-import { foreignSpace, tooManyWaiters } from './plan.js';
+import { isTooMuch } from './plan.js';
 import { etcdPromises } from './promises.js';
 import type { View } from './reader.js';
 import { Renewals } from './renewals.js';
 import { namesPerReading, namesPerStep, Steps } from './steps.js';
 import { StoreLeases } from './store-leases.js';
-import { foreignSuspensionOf, isLedByOthers } from './view.js';
+import { isLedByOthers, requireOwnSuspension } from './view.js';
 import { Voiding } from './voiding.js';
 import { Waking } from './waking.js';
 
@@ -333,7 +333,8 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     const execute = (ledger: SnapshotLedger, view: View): Answer => {
       const { wallMs } = view.facts;
       const [name = ''] = names;
-      if (operation === 'suspend' || operation === 'resume') throwIfForeign(view, name);
+      if (operation === 'suspend' || operation === 'resume')
+        requireOwnSuspension(view.names.get(name), name);
       const isBeyondReach = operation === 'revoke' && isLedByOthers(view.names.get(name));
       // Another program leads, and would not hear of it: nothing is done, and that is what the answer shows.
       return isBeyondReach
@@ -483,24 +484,6 @@ class ClusterCoordinator extends LedgerCoordinator implements EtcdCoordinator {
     if (requests.length === 0) return Promise.resolve([]);
     return inSteps(requests, namesPerStep, step);
   }
-}
-
-/** @throws {RecordCorruptError} if the name is suspended by something that is left alone. */
-function throwIfForeign({ names }: View, name: string): void {
-  const nameView = names.get(name);
-  const foreign = nameView && foreignSuspensionOf(nameView);
-  if (foreign === undefined) return;
-  throw new RecordCorruptError(
-    `what stands in the place of the suspension of "${name}" (the key "${foreign.key}") is none that this version knows. It was left alone, and the name is granted to nobody: resume it with what wrote it, or remove that key there.`,
-  );
-}
-
-function noTermFor(requests: readonly AcquireRequest[], keys: EtcdKeys): AcquireResult[] {
-  return requests.map(() => ({ outcome: 'corrupt', detail: foreignSpace(keys.space) }));
-}
-
-function isTooMuch(error: unknown): boolean {
-  return error instanceof StoreRefusedError && error.storeCode === tooManyWaiters;
 }
 
 /** Another coordinator of the same cluster, for another thread. */

@@ -3,6 +3,8 @@ import type { AcquireRequest, AcquireResult } from '../contract.js';
 import { grant, obstacleTo } from '../rules/operations.js';
 import type { SnapshotLedger } from '../rules/snapshot.js';
 import { highestTerm } from '../term.js';
+import type { EtcdKeys } from './keys.js';
+import { foreignSpace } from './plan.js';
 import type { View } from './reader.js';
 import { foreignWaitersOf, type NameView, type Queued, waitersOf } from './view.js';
 
@@ -86,4 +88,9 @@ function turnOfOther(
   const term = first.kv.createRevision + view.space.offset;
   const current = { state: 'reserved', name, to: first.holder.id, term, remainingMs: turnMs };
   return { outcome: 'held', current: current as never };
+}
+
+/** Nobody is granted a term while what they are counted from is not ours. */
+export function noTermFor(requests: readonly AcquireRequest[], keys: EtcdKeys): AcquireResult[] {
+  return requests.map(() => ({ outcome: 'corrupt', detail: foreignSpace(keys.space) }));
 }

@@ -15,7 +15,11 @@ import { leaderOf, type NameView, waitersOf } from './view.js';
 const historyLeaseAgeMs = 24 * 60 * 60 * 1000;
 
 /** The `storeCode` of a step that is more than one transaction takes. */
-export const tooManyWaiters = 'TOO_MANY_WAITERS';
+const tooManyWaiters = 'TOO_MANY_WAITERS';
+
+export function isTooMuch(error: unknown): boolean {
+  return error instanceof StoreRefusedError && error.storeCode === tooManyWaiters;
+}
 
 export function foreignSpace(key: string): string {
   return `what the namespace counts its terms from (the key "${key}") was written by somebody else, so no term is granted. Write there what stood there before, or use a new namespace.`;

@@ -162,6 +162,15 @@ export function foreignSuspensionOf({ suspended }: NameView): EtcdKeyValue | und
   return isForeign ? suspended : undefined;
 }
 
+/** @throws {RecordCorruptError} if the name is suspended by something that is left alone. */
+export function requireOwnSuspension(view: NameView | undefined, name: string): void {
+  const foreign = view && foreignSuspensionOf(view);
+  if (foreign === undefined) return;
+  throw new RecordCorruptError(
+    `what stands in the place of the suspension of "${name}" (the key "${foreign.key}") is none that this version knows. It was left alone, and the name is granted to nobody: resume it with what wrote it, or remove that key there.`,
+  );
+}
+
 export function recordOf(view: NameView, facts: Facts): StoredRecord | undefined {
   const leader = leaderOf(view);
   if (leader !== undefined) return leaseOf(leader, facts);

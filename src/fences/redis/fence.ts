@@ -2,7 +2,6 @@ import { validateName } from '../../coordinators/index.js';
 import { RedisKeys, RedisWrites } from '../../coordinators/redis/index.js';
 import {
   type DuplicableRedisClient,
-  keyPrefixOf,
   type RedisConnectionEvents,
   RedisSession,
   type ScriptCall,
@@ -26,10 +25,17 @@ import {
 } from '../rule.js';
 import { RedisBatch } from './batch.js';
 import { batchCall, installedText, singleOf } from './call.js';
-import { Gathering, type Single, type SingleCommand } from './gathering.js';
+import { failureOf, notConfirmed, refused } from './failures.js';
+import { Gathering, type SingleCommand } from './gathering.js';
 import { FenceKeys } from './keys.js';
-import { type RedisFenceOptions, type ResolvedOptions, resolveOptions } from './options.js';
+import {
+  type RedisFenceOptions,
+  type ResolvedOptions,
+  requireNoPrefix,
+  resolveOptions,
+} from './options.js';
 import { batchScript, effectScript, leasedBatchScript, termScript } from './scripts.js';
+import { SingleBatch } from './single-batch.js';
 
 /** A fence around what is written to one Redis. See {@link redisFence}. */
 export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnectionEvents> {
@@ -60,19 +66,6 @@ export function redisFence(
 ): RedisFence {
   requireNoPrefix(urlOrClient);
   return new FenceInRedis(urlOrClient, options, resolveOptions(options));
-}
-
-/** Its user would read another key than the batch has written. @throws {OptionError} */
-function requireNoPrefix(urlOrClient: string | URL | DuplicableRedisClient): void {
-  const prefix = typeof urlOrClient === 'string' ? undefined : keyPrefixOf(urlOrClient);
-  if (prefix === undefined) return;
-  const remedy = 'pass a URL or a client without it, and write the keys of a batch in full';
-  throw new OptionError(
-    'keyPrefix',
-    prefix,
-    'of the client is not put before the keys of a batch',
-    remedy,
-  );
 }
 
 const what = 'the Redis fence';
@@ -205,7 +198,12 @@ class FenceInRedis implements RedisFence {
     return new Promise((resolve, reject) => {
       const anew = () => resolve(this.#execute(accepted.title, accepted, batch));
       const remember = () => this.#remember(accepted.name);
-      const single = new SingleBatch(command, accepted, batch, { resolve, reject, anew, remember });
+      const single = new SingleBatch(command, accepted.title, batch, {
+        resolve,
+        reject,
+        anew,
+        remember,
+      });
       this.#singles.add(accepted.key, accepted.installed, single);
     });
   }
@@ -249,7 +247,7 @@ class FenceInRedis implements RedisFence {
       case 'part':
         this.#remember(name);
         throw new OutcomeUnknownError(
-          `${title} was executed in part: ${failed(batch, place)} failed with ${codeOf(detail)}${kindOf(detail)}, and those before it stay, since Redis takes nothing back. Look at what is there.`,
+          `${title} was executed in part: ${failureOf(batch, place, detail)}, and those before it stay, since Redis takes nothing back. Look at what is there.`,
         );
       case 'type':
         throw new StoreRefusedError(
@@ -336,124 +334,4 @@ interface Accepted extends Candidate {
 /** It is the caller's object, who may have changed it. */
 function isAsBefore({ name, term, holder }: FencingToken, before: Accepted): boolean {
   return name === before.name && term === before.term && holder?.digest === before.holderDigest;
-}
-
-interface SingleOutcome {
-  resolve(isExecuted: true): void;
-  reject(error: Error): void;
-  /** By the whole script. */
-  anew(): void;
-  /** That the name is installed. */
-  remember(): void;
-}
-
-/** A batch of one command that travels with others. */
-class SingleBatch implements Single {
-  readonly command: SingleCommand;
-  readonly title: string;
-  readonly #batch: RedisBatch;
-  readonly #outcome: SingleOutcome;
-
-  constructor(
-    command: SingleCommand,
-    { title }: Accepted,
-    batch: RedisBatch,
-    outcome: SingleOutcome,
-  ) {
-    this.command = command;
-    this.title = title;
-    this.#batch = batch;
-    this.#outcome = outcome;
-  }
-
-  done(reply: unknown, shortfall: Promise<string | undefined> | undefined): void {
-    this.#outcome.remember();
-    if (shortfall === undefined) this.#confirmed(reply);
-    else void this.#whenConfirmed(reply, shortfall);
-  }
-
-  async #whenConfirmed(reply: unknown, shortfall: Promise<string | undefined>): Promise<void> {
-    const missing = await shortfall;
-    if (missing === undefined) this.#confirmed(reply);
-    else this.#outcome.reject(notConfirmed(this.title, missing));
-  }
-
-  #confirmed(reply: unknown): void {
-    this.#batch.answerFirst(reply);
-    this.#outcome.resolve(true);
-  }
-
-  refused(words: unknown): void {
-    this.#outcome.reject(refused(this.title, this.#batch, 1, words));
-  }
-
-  judgeAnew(): void {
-    this.#outcome.anew();
-  }
-
-  failed(error: Error): void {
-    this.#outcome.reject(error);
-  }
-}
-
-function refused(
-  title: string,
-  batch: RedisBatch | undefined,
-  place: unknown,
-  words: unknown,
-): StoreRefusedError {
-  const code = codeOf(words);
-  return new StoreRefusedError(
-    code,
-    `${title} was refused: ${failed(batch, place)} failed with ${code}${kindOf(words)}; nothing was executed.`,
-  );
-}
-
-/** The server's own word; what follows it may quote an argument. */
-function codeOf(words: unknown): string {
-  return /^[A-Z][A-Z0-9]*(?=\s|$)/.exec(String(words))?.[0] ?? 'ERR';
-}
-
-/** What the server says of a command in words of its own alone; around them it may quote an argument. */
-const kinds: readonly (readonly [words: RegExp, kind: string])[] = [
-  [/^ERR wrong number of arg/i, 'it has too few or too many arguments'],
-  [/^ERR unknown (?:redis )?(?:sub)?command/i, 'the server has no such command'],
-  [/^ERR syntax error/i, 'syntax error'],
-  [/^ERR (?:hash )?value is not an integer/i, 'a value is no integer, or out of range'],
-  [
-    /^ERR (?:hash )?value is not a valid float|^ERR hash value is not a float/i,
-    'a value is no number',
-  ],
-  [/^ERR (?:min or max|weight value|score) is not a/i, 'a bound or weight is no number'],
-  [/^ERR increment (?:or decrement )?would/i, 'the number would become too large'],
-  [/^ERR invalid expire time/i, 'invalid expire time'],
-  [/^ERR no such key/i, 'no such key'],
-  [/^ERR index out of range/i, 'index out of range'],
-  [/^ERR offset is out of range/i, 'offset is out of range'],
-  [/^ERR string exceeds maximum/i, 'the string would become too long'],
-  [/^ERR Invalid stream ID/i, 'invalid stream id'],
-  [
-    /^ERR The ID specified in XADD is equal or smaller/i,
-    'the id is not above the last one of the stream',
-  ],
-  [
-    /options? at the same time (?:is|are) not compatible$/i,
-    'two of its options exclude each other',
-  ],
-];
-
-function kindOf(words: unknown): string {
-  const found = kinds.find(([pattern]) => pattern.test(String(words)));
-  return found === undefined ? '' : ` (${found[1]})`;
-}
-
-function failed(batch: RedisBatch | undefined, place: unknown): string {
-  const command = batch?.entries[Number(place) - 1];
-  return command === undefined ? "the fence's own write" : `command ${place} (${command.name})`;
-}
-
-function notConfirmed(title: string, missing: string): OutcomeUnknownError {
-  return new OutcomeUnknownError(
-    `${title} was executed, but a failover may forget it: ${missing}. Look at what is there before you try again.`,
-  );
 }

@@ -1,6 +1,11 @@
 import { encodeName, validateName } from '../../coordinators/index.js';
 import { checkReplicas } from '../../coordinators/redis/index.js';
-import type { Confirmation, RedisSourceOptions } from '../../drivers/redis/index.js';
+import {
+  type Confirmation,
+  type DuplicableRedisClient,
+  keyPrefixOf,
+  type RedisSourceOptions,
+} from '../../drivers/redis/index.js';
 import { type Known, requireKnown } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -112,4 +117,17 @@ function checkHashTag(hashTag: string): string {
   if (isTag && Buffer.byteLength(hashTag) <= longestTagBytes) return hashTag;
   const remedy = `use 1 to ${longestTagBytes} bytes of text without braces, spaces and control characters`;
   throw new OptionError('hashTag', hashTag, 'is no hash tag', remedy);
+}
+
+/** Its user would read another key than the batch has written. @throws {OptionError} */
+export function requireNoPrefix(urlOrClient: string | URL | DuplicableRedisClient): void {
+  const prefix = typeof urlOrClient === 'string' ? undefined : keyPrefixOf(urlOrClient);
+  if (prefix === undefined) return;
+  const remedy = 'pass a URL or a client without it, and write the keys of a batch in full';
+  throw new OptionError(
+    'keyPrefix',
+    prefix,
+    'of the client is not put before the keys of a batch',
+    remedy,
+  );
 }
