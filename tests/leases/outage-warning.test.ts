@@ -4,15 +4,14 @@ import { FaultLink } from '../../src/drivers/memory/index.js';
 import { Elections, type LeadContext } from '../../src/elections/index.js';
 import { type Lease, Leases } from '../../src/leases/index.js';
 import { OutageWarning } from '../../src/leases/outage-warning.js';
-import { logEvents } from '../../src/log.js';
 import { Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 import { ShardWorker } from '../../src/shards/index.js';
 import { StreamWorker, Topic } from '../../src/streams/index.js';
 import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { scraped } from '../metrics/scrape.js';
 import { RecordingWork } from '../shards/recording-work.js';
+import { observe, observers } from './observers.js';
 
 let warn: MockInstance;
 let runtime: VirtualRuntime;
@@ -106,16 +105,10 @@ describe.each(waiting)('$who, whose store is not there', ({ who, begin }) => {
     expect(warnings()[0]).toContain(who);
   });
 
-  it.each(['a listener', 'a logger', 'metrics'] as const)('is silent with %s', async (by) => {
+  it.each(['a listener', ...observers] as const)('is silent with %s', async (by) => {
     const { listen, observed } = begin();
-    const quiet = { info() {}, warn() {}, error() {} };
     if (by === 'a listener') listen();
-    if (by === 'a logger') ended.push(logEvents(quiet, observed));
-    if (by === 'metrics') {
-      const { metrics } = scraped({ runtime });
-      ended.push(() => metrics.close());
-      metrics.observe(observed);
-    }
+    else ended.push(observe(by, observed, runtime));
     await runtime.advance(600_000);
     expect(warnings()).toEqual([]);
   });

@@ -5,15 +5,14 @@ import { UnreachableError } from '../../src/errors/index.js';
 import { memoryFence } from '../../src/fences/memory/index.js';
 import { LeaseEndedError, LeaseNotHeldError, Leases } from '../../src/leases/index.js';
 import { WorkWarning } from '../../src/leases/work-warning.js';
-import { logEvents } from '../../src/log.js';
 import { Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 import { ShardWorker } from '../../src/shards/index.js';
 import { StreamWorker, Topic } from '../../src/streams/index.js';
 import { MemoryStreams, memoryStreams } from '../../src/streams/memory/index.js';
 import { VirtualRuntime } from '../../src/time/virtual.js';
-import { scraped } from '../metrics/scrape.js';
 import { RecordingWork } from '../shards/recording-work.js';
+import { observe, observers } from './observers.js';
 
 let warn: MockInstance;
 let runtime: VirtualRuntime;
@@ -141,15 +140,8 @@ describe.each(failing)('$who, which throws', ({ who, code, heardBy, begin }) => 
     for (const name of heardBy) expect(warnings()[0]).toContain(`on('${name}', ...)`);
   });
 
-  it.each(['a logger', 'metrics'] as const)('is silent with %s', async (by) => {
-    const { observed } = begin();
-    const quiet = { info() {}, warn() {}, error() {} };
-    if (by === 'a logger') ended.push(logEvents(quiet, observed));
-    else {
-      const { metrics } = scraped({ runtime });
-      ended.push(() => metrics.close());
-      metrics.observe(observed);
-    }
+  it.each(observers)('is silent with %s', async (by) => {
+    ended.push(observe(by, begin().observed, runtime));
     await runtime.advance(600_000);
     expect(warnings()).toEqual([]);
   });
@@ -172,15 +164,10 @@ describe('work that returns though nobody told it to stop', () => {
     ]);
   });
 
-  it.each(['a listener', 'a logger', 'metrics'] as const)('is silent with %s', async (by) => {
+  it.each(['a listener', ...observers] as const)('is silent with %s', async (by) => {
     const { events, observed } = electionOf(() => {});
     if (by === 'a listener') events.on('workReturned', () => {});
-    if (by === 'a logger') ended.push(logEvents({ info() {}, warn() {}, error() {} }, observed));
-    if (by === 'metrics') {
-      const { metrics } = scraped({ runtime });
-      ended.push(() => metrics.close());
-      metrics.observe(observed);
-    }
+    else ended.push(observe(by, observed, runtime));
     await runtime.advance(600_000);
     expect(warnings()).toEqual([]);
   });
