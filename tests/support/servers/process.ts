@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -204,15 +205,32 @@ export async function removeServerDir(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A loopback port that was free a moment ago; somebody may take it, so starting has to retry. */
+/** Ports below these are nobody's, and above there are those that the system gives to clients (Linux, by default). */
+const lowestPort = 10_000;
+const lowestOfClients = 32_768;
+
+/**
+ * A loopback port that was free a moment ago; somebody may take it, so starting has to retry. It is none that the system
+ * would give to a client, for one of those could also take the port of a server that is down for a moment.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
+  for (;;) {
+    const port = randomInt(lowestPort, lowestOfClients);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(probe, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
+  }
   probe.close();
   await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port was assigned');
-  return address.port;
+  return true;
 }
 
 /** Starts on a free port, again on another one when somebody was faster. */

@@ -1,5 +1,5 @@
 import { slotOf as slotOfKey } from '../../../src/drivers/redis/slot.js';
-import { freePort } from './process.js';
+import { onFreePort } from './process.js';
 import type { RedisOptions, RedisServer } from './redis.js';
 import { ask, startReplicating, untilReached } from './redis-replication.js';
 
@@ -45,19 +45,19 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<R
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
   };
-  const startNode = async (): Promise<RedisServer> => {
-    const busPort = await freePort();
-    const server = await startReplicating(
-      [
-        ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
-        ...['--cluster-node-timeout', String(nodeTimeoutMs)],
-        ...['--cluster-allow-replica-migration', 'no'],
-      ],
-      options.server,
-    );
-    busPorts.set(server, busPort);
-    return server;
-  };
+  const startNode = () =>
+    onFreePort(async (busPort) => {
+      const server = await startReplicating(
+        [
+          ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+          ...['--cluster-node-timeout', String(nodeTimeoutMs)],
+          ...['--cluster-allow-replica-migration', 'no'],
+        ],
+        options.server,
+      );
+      busPorts.set(server, busPort);
+      return server;
+    });
   const count = masterCount * (1 + replicaCount);
   const all = () => servers.slice(0, count);
   const idOf = async (server: RedisServer) => String(await ask(server, 'CLUSTER', 'MYID'));
