@@ -48,6 +48,14 @@ describe.concurrent('a bug that is planted in the code', { timeout: 600_000 }, (
   }
 });
 
+describe('what a planted bug changes', () => {
+  const edits = bugs.flatMap(({ name, edits }) => edits.map((edit) => ({ name, ...edit })));
+  it.each(edits)('stands once in $file: $name', async ({ file, from }) => {
+    const text = await readFile(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+    expect(text.split(from)).toHaveLength(2);
+  });
+});
+
 describe('what the documentation says of planted bugs', () => {
   it('is what is tested', async () => {
     const rows = bugs.map(({ name, checkers, withinSeeds }) => [

@@ -306,7 +306,7 @@ export const bugs = [
     edits: [
       {
         file: 'coordinators/rules/ledger-coordinator.ts',
-        from: `    return this.#batch('acquire', checked, call, {
+        from: `    const results = await this.#batch<AcquireResult>('acquire', checked, call, {
       execute: (ledger, nowMs) => this.grant(ledger, checked, nowMs),`,
         to: `    const timeoutMs = call.timeoutMs / 2;
     const [taken] = await this.#batch('acquire', checked, { timeoutMs }, {
@@ -315,7 +315,7 @@ export const bugs = [
         return [ledger.lastTerm];
       },
     });
-    return this.#batch('acquire', checked, { timeoutMs }, {
+    const results = await this.#batch<AcquireResult>('acquire', checked, { timeoutMs }, {
       execute: (ledger, nowMs) => {
         ledger.taken = taken;
         return this.grant(ledger, checked, nowMs);
