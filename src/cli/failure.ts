@@ -97,11 +97,16 @@ function removal(error: unknown, urls: readonly string[]): string | undefined {
     return `${cli} ${look} ${words}${besides}and if nobody needs it:${besides}${cli} ${remove} ${words}`;
   }
   const file = urls.find((url) => url.startsWith('sqlite:'))?.slice('sqlite:'.length);
-  const [, name] = /under "(.*?)"/s.exec(message) ?? [];
-  if (file === undefined || name === undefined)
+  const [, name, namespace] = /under "(.*)" \(in the namespace "([^"]*)"\)/s.exec(message) ?? [];
+  // A name alone may be that of other leases, too.
+  if (file === undefined || name === undefined || namespace === undefined)
     return 'see to what stands there, as said above, then the same command again';
-  const where = `FROM lease WHERE name = '${name.replaceAll("'", "''")}'`;
+  const where = `FROM lease WHERE namespace = ${sqlText(namespace)} AND name = ${sqlText(name)}`;
   const [look, remove] = [`SELECT * ${where}`, `DELETE ${where}`].map(quoted);
   const cli = `sqlite3 ${quoted(file)}`;
   return `${cli} ${look}${besides}and if nobody needs it:${besides}${cli} ${remove}`;
+}
+
+function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -28,9 +28,23 @@ describe('what is not ours under one of our names', () => {
   });
 
   it('is a row in a file', () => {
-    const error = new RecordCorruptError('the text under "job" is no record of a lease.');
+    const place = '(in the namespace "billing")';
+    const error = new RecordCorruptError(`the text under "job" ${place} is no record of a lease.`);
     const text = nextAfter(error, 'sqlite:/x.db');
-    expect(text).toContain(`sqlite3 /x.db 'SELECT * FROM lease WHERE name = '\\''job'\\'''`);
+    const where = `FROM lease WHERE namespace = '\\''billing'\\'' AND name = '\\''job'\\''`;
+    expect(text).toContain(`sqlite3 /x.db 'SELECT * ${where}'`);
+    expect(text).toContain(`sqlite3 /x.db 'DELETE ${where}'`);
     expect(text).toContain('against: sqlite:/x.db');
+  });
+
+  it('is that of the namespace that is asked for, whatever its name reads like', () => {
+    const name = 'x" (in the namespace "billing") "y';
+    const error = new RecordCorruptError(`the text under "${name}" (in the namespace "a") is none`);
+    expect(nextAfter(error, 'sqlite:/x.db')).toContain(`WHERE namespace = '\\''a'\\'' AND name = `);
+  });
+
+  it('is removed by no name alone, under which other namespaces have their leases', () => {
+    const error = new RecordCorruptError('the text under "job" is no record of a lease.');
+    expect(nextAfter(error, 'sqlite:/x.db')).not.toContain('DELETE');
   });
 });

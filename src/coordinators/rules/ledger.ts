@@ -21,6 +21,8 @@ export interface Ledger {
   readonly documents: Pick<LedgerMap<StoredDocument>, 'get' | 'set'>;
   /** The store's Unix time, in milliseconds. */
   wallMs(): number;
+  /** For messages: the namespace, where several stand in one place and a name alone does not tell which record it is. */
+  readonly namespace?: string;
   /** The foreign text under a name, or `undefined` if there is none. */
   foreignText(name: string): string | undefined;
   /** What stands under a name has become another thing, and is not free: who watches its group is to be woken. */

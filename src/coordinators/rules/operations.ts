@@ -15,7 +15,7 @@ import type {
 import { highestTerm, nextTerm } from '../term.js';
 import type { Ledger } from './ledger.js';
 import { reservationAfter, type StoredLease, type StoredRecord } from './record.js';
-import { describeName } from './standing.js';
+import { describeName, sayForeign } from './standing.js';
 
 /*
  * What a store does with a request, in one synchronous step: nothing else runs between compare and act. `nowMs` is the
@@ -81,8 +81,7 @@ export function obstacleTo(
 ): AcquireResult | undefined {
   const { name, holder } = request;
   const record = ledger.records.get(name);
-  if (record?.kind === 'foreign')
-    return { outcome: 'corrupt', detail: `the text under "${name}" is no record of a lease` };
+  if (record?.kind === 'foreign') return { outcome: 'corrupt', detail: sayForeign(ledger, name) };
   const current = describeName(ledger, name, nowMs);
   if (current === undefined) return undefined;
   if (current.state === 'reserved' && current.to === holder.id) return undefined;

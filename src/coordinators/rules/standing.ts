@@ -20,8 +20,14 @@ export function describeName(ledger: Ledger, name: string, nowMs: number): Lease
 export function readOne(ledger: Ledger, name: string, nowMs: number): LeaseRecord | undefined {
   if (ledger.foreignText(name) === undefined) return describeName(ledger, name, nowMs);
   throw new RecordCorruptError(
-    `the text under "${name}" is no record of a lease. Somebody else wrote it; remove it there.`,
+    `${sayForeign(ledger, name)}. Somebody else wrote it; remove it there.`,
   );
+}
+
+/** What stands under the name is not ours, as a sentence without its end. */
+export function sayForeign({ namespace }: Ledger, name: string): string {
+  const place = namespace === undefined ? '' : ` (in the namespace "${namespace}")`;
+  return `the text under "${name}"${place} is no record of a lease`;
 }
 
 export interface GroupListing {

@@ -25,12 +25,12 @@ export class SqliteLedger implements Ledger {
   readonly histories: SqliteHistories;
   readonly documents: SqliteDocuments;
   readonly #transaction: SqliteTransaction;
-  readonly #namespace: string;
+  readonly namespace: string;
   readonly #woken = new Set<string>();
 
   constructor(transaction: SqliteTransaction, namespace: string) {
     this.#transaction = transaction;
-    this.#namespace = namespace;
+    this.namespace = namespace;
     this.histories = new SqliteHistories(transaction, namespace);
     this.records = new SqliteRecords(
       transaction,
@@ -51,7 +51,7 @@ export class SqliteLedger implements Ledger {
   }
 
   set lastTerm(term: number) {
-    this.#transaction.run(writeLastTerm, this.#namespace, term);
+    this.#transaction.run(writeLastTerm, this.namespace, term);
   }
 
   hasBadTerm(): boolean {
@@ -60,12 +60,12 @@ export class SqliteLedger implements Ledger {
 
   #nextEnrollment(): number {
     const next = Number(this.#counters()?.enrollment_count ?? 0) + 1;
-    this.#transaction.run(writeEnrollmentCount, this.#namespace, next);
+    this.#transaction.run(writeEnrollmentCount, this.namespace, next);
     return next;
   }
 
   #counters() {
-    return this.#transaction.get(readCounters, this.#namespace);
+    return this.#transaction.get(readCounters, this.namespace);
   }
 
   wallMs(): number {
@@ -88,7 +88,7 @@ export class SqliteLedger implements Ledger {
   /** At the end of the step: leaves word for those who look at the file from time to time. */
   leaveWord(): void {
     if (this.#woken.size === 0) return;
-    for (const name of this.#woken) this.#transaction.run(addWake, this.#namespace, name);
+    for (const name of this.#woken) this.#transaction.run(addWake, this.namespace, name);
     this.#transaction.run(forgetWakes);
   }
 }
