@@ -8,7 +8,7 @@ export type Unsubscribe = () => void;
  * Typed events with isolated listeners.
  *
  * Unlike Node's `EventEmitter`, a listener that throws, or is async and rejects, neither stops the others nor reaches the code that emitted: a
- * bug in a logger must not end a lease. It is reported as a process warning named `TenureListenerWarning`.
+ * bug in a logger must not end a lease. Of each listener that is reported once, as a process warning named `TenureListenerWarning`.
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();

@@ -1,5 +1,8 @@
+import { sayThrown } from '../errors/thrown.js';
+
 /**
- * A listener as others may call it: if it throws, or rejects, that is a process warning and does not reach the caller.
+ * A listener as others may call it: if it throws, or rejects, that does not reach the caller, and is said once, in a process
+ * warning.
  *
  * @param name by which the user knows it: of the option or the method that took it.
  */
@@ -19,9 +22,10 @@ export function tell<Value>(
   try {
     const returned = listener(value);
     // An async listener throws later, and would end the process as an unhandled rejection. Promises of others count too.
-    if (isThenable(returned)) Promise.resolve(returned).catch((error) => warn(name, error));
+    if (isThenable(returned))
+      Promise.resolve(returned).catch((error) => warn(name, listener, error));
   } catch (error) {
-    warn(name, error);
+    warn(name, listener, error);
   }
 }
 
@@ -29,16 +33,12 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value instanceof Object && 'then' in value && typeof value.then === 'function';
 }
 
-function warn(name: PropertyKey, error: unknown): void {
-  const what = `a listener for "${String(name)}" threw`;
-  process.emitWarning(`${what}: ${textOf(error)}`, 'TenureListenerWarning');
-}
+/** What has failed once: whoever fails at each of many events would fill the log with it. */
+const warnedOf = new WeakSet<object>();
 
-/** Anything can be thrown, also what throws when it is asked for its text. */
-function textOf(error: unknown): string {
-  try {
-    return error instanceof Error ? error.message : String(error);
-  } catch {
-    return 'something that has no text';
-  }
+function warn(name: PropertyKey, listener: object, error: unknown): void {
+  if (warnedOf.has(listener)) return;
+  warnedOf.add(listener);
+  const what = `a listener for "${String(name)}" failed`;
+  process.emitWarning(`${what}: ${sayThrown(error)}`, 'TenureListenerWarning');
 }

@@ -1,4 +1,4 @@
-import { redactSecrets } from '../errors/index.js';
+import { sayThrown } from '../errors/thrown.js';
 import { heedsItsLease } from './lease-errors.js';
 
 /** One for each kind of work. */
@@ -15,9 +15,6 @@ export interface WorkWarningOptions {
   /** What would hear of it, as a piece of code. */
   readonly listen: string;
 }
-
-/** No message is longer: what was thrown may have a text of any length. */
-const longestWhy = 1_000;
 
 /**
  * Says once, as a process warning, that work which is called again and again does not do what it should, for who has found
@@ -37,7 +34,8 @@ export class WorkWarning {
    * @param next what follows, after "it failed, and".
    */
   failed(error: unknown, next: string): void {
-    if (!this.#isTold && !heedsItsLease(error)) this.tell(`failed, and ${next}: ${whyOf(error)}`);
+    if (!this.#isTold && !heedsItsLease(error))
+      this.tell(`failed, and ${next}: ${sayThrown(error)}`);
   }
 
   /** @param what it did, without a dot. */
@@ -50,26 +48,4 @@ export class WorkWarning {
       { type: 'TenureWorkWarning', code },
     );
   }
-}
-
-/** Anything can be thrown, also what throws when it is asked for its text. What is no error may be a payload, and is not shown. */
-function whyOf(thrown: unknown): string {
-  try {
-    if (!(thrown instanceof Error))
-      return `it threw no error, but a value of type ${typeof thrown}`;
-    const text = `${thrown.name}: ${thrown.message}`.replace(/\p{Cc}+/gu, ' ');
-    const why = redactSecrets(text).replace(/\.$/, '');
-    const place = placeOf(String(thrown.stack));
-    return `${why.length > longestWhy ? `${why.slice(0, longestWhy)}…` : why}${place}`;
-  } catch {
-    return 'it threw something that has no text';
-  }
-}
-
-/** Where the code of the user is in a stack: the first line that is neither Node's nor an installed package's. */
-function placeOf(stack: string): string {
-  const isOwn = (line: string) =>
-    /^\s+at /.test(line) && !/\bnode:|[\\/]node_modules[\\/]/.test(line);
-  const line = stack.split('\n').find(isOwn);
-  return line === undefined ? '' : `, ${redactSecrets(line.trim())}`;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Emitter } from '../../src/events/index.js';
 
 describe('an emitter', () => {
@@ -34,10 +34,12 @@ describe('an emitter', () => {
     expect(told).toEqual([7]);
     const [warning] = (await warned) as [Error];
     expect(warning.name).toBe('TenureListenerWarning');
-    expect(warning.message).toBe('a listener for "news" threw: a bug in a logger');
+    expect(warning.message).toMatch(
+      /^a listener for "news" failed: Error: a bug in a logger, at .*emitter\.test\.ts:\d+/,
+    );
   });
 
-  it('warns of a listener that throws what has no text', async () => {
+  it('warns of a listener that throws what is no error, without its text: it may be a payload', async () => {
     const emitter = new Emitter<{ news: number }>({ news: true });
     emitter.on('news', () => {
       throw Object.create(null);
@@ -45,7 +47,25 @@ describe('an emitter', () => {
     const warned = once(process, 'warning');
     emitter.emit('news', 7);
     const [warning] = (await warned) as [Error];
-    expect(warning.message).toBe('a listener for "news" threw: something that has no text');
+    expect(warning.message).toBe(
+      'a listener for "news" failed: what was thrown is no error, but a value of type object',
+    );
+  });
+
+  it('warns once of a listener that fails at each event, and calls it again', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const emitter = new Emitter<{ news: number }>({ news: true });
+    const told: number[] = [];
+    const failing = (news: number) => {
+      told.push(news);
+      throw new Error('a bug in a logger');
+    };
+    emitter.on('news', failing);
+    emitter.emit('news', 1);
+    emitter.emit('news', 2);
+    expect(told).toEqual([1, 2]);
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
   });
 
   it('counts no listener of our own, also after all were removed', () => {

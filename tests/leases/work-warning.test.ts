@@ -299,8 +299,12 @@ describe('the warning', () => {
   });
 
   it.each([
-    ['a text, which may be a payload', 'boom', 'it threw no error, but a value of type string'],
-    ['nothing', undefined, 'it threw no error, but a value of type undefined'],
+    [
+      'a text, which may be a payload',
+      'boom',
+      'what was thrown is no error, but a value of type string',
+    ],
+    ['nothing', undefined, 'what was thrown is no error, but a value of type undefined'],
     ['an error of two lines', new RangeError('a\n\x1b[2Jb'), 'RangeError: a [2Jb'],
   ])('tells of %s that was thrown', (_what, thrown, text) => {
     expect(failed(thrown)).toContain(`: ${text}`);
@@ -313,7 +317,7 @@ describe('the warning', () => {
         throw new Error('none');
       },
     });
-    expect(failed(error)).toContain(': it threw something that has no text. Nobody');
+    expect(failed(error)).toContain(': what was thrown has no text. Nobody');
   });
 
   it.each([

@@ -198,7 +198,7 @@ describe('the log of effects', () => {
 });
 
 const warningOf = (event: string) =>
-  `TenureListenerWarning: a listener for "${event}" threw: the disk is full`;
+  `TenureListenerWarning: a listener for "${event}" failed: Error: the disk is full`;
 
 describe('a logger', () => {
   it.each([
@@ -227,10 +227,11 @@ describe('a logger', () => {
     link.cut();
     await runtime.advance(15_000);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(new Set(warnings.map(({ name, message }) => `${name}: ${message}`))).toEqual(
-      new Set(
-        ['election.elected', 'lease.acquired', 'fence.refused', 'lease.uncertain'].map(warningOf),
-      ).add(warningOf('lease.renewal-failed')),
+    // Once of each event, although renewals failed many times.
+    expect(warnings.map(({ name, message }) => `${name}: ${message.split(', at ')[0]}`)).toEqual(
+      ['lease.acquired', 'election.elected', 'fence.refused', 'lease.uncertain']
+        .concat('lease.renewal-failed')
+        .map(warningOf),
     );
   });
 

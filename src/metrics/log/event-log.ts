@@ -8,14 +8,24 @@ export type EventLogger = Readonly<Record<Level, (object: object, message: strin
 /** Writes events by their names. A logger that throws, or is async and rejects, harms nobody. */
 export class EventLog {
   readonly #logger: EventLogger;
+  readonly #writers = new Map<EventName, (fields: object) => void>();
 
   constructor(logger: EventLogger) {
     this.#logger = logger;
   }
 
   write<Name extends EventName>(name: Name, fields: EventFields<Name>): void {
+    const write = this.#writers.get(name) ?? this.#writerOf(name);
+    write(fields);
+  }
+
+  #writerOf(name: EventName): (fields: object) => void {
     const { level, message } = eventCatalogue[name];
-    isolated(name, () => this.#logger[level]({ event: name, ...fields }, message))(undefined);
+    const write = isolated(name, (fields: object) =>
+      this.#logger[level]({ event: name, ...fields }, message),
+    );
+    this.#writers.set(name, write);
+    return write;
   }
 }
 
