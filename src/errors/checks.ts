@@ -121,9 +121,15 @@ export function requireKnownName(
   throw new OptionError(option, name, problem, remedy);
 }
 
-/** The one of these that a misspelt word is likely to mean. */
+/** The one of these that a misspelt word is likely to mean. Of a word as short as `run` two other letters make another word. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
-  const distances = words.map((one) => distance(word.toLowerCase(), one.toLowerCase()));
+  const written = word.toLowerCase();
+  const distances = words.map((one) => {
+    const known = one.toLowerCase();
+    const letters = distance(written, known);
+    const isNear = letters <= 1 || written.length > 3 || known.startsWith(written);
+    return isNear ? letters : Number.POSITIVE_INFINITY;
+  });
   const least = Math.min(...distances);
   return least <= 2 ? words[distances.indexOf(least)] : undefined;
 }

@@ -5,7 +5,8 @@ import { OptionError } from '../errors/index.js';
  *
  * - `expired`: its deadline passed while nothing was known to be wrong (the process was frozen, say).
  * - `unreachable`: its deadline passed after renewals had failed.
- * - `superseded`: the store or a fence has seen a newer owner. `vanished`: the store has no such record any more.
+ * - `superseded`: the store or a fence has seen a newer owner, or somebody overwrote its record in the store. `vanished`: the
+ *   store has no such record any more.
  * - `revoked`: an operator ended it. `stalled`: the event loop stood still too long. `max-hold`: it was held too long.
  * - `handed-off`: given to a named successor. `released`: given back. `shutdown`: the process is stopping.
  */
@@ -28,7 +29,7 @@ export type LossAtStore = Extract<EndReason, 'superseded' | 'vanished' | 'revoke
 export const explanations: Record<EndReason, string> = {
   expired: 'its deadline passed without a renewal; the process was frozen or too busy',
   unreachable: 'its deadline passed while the store could not be reached',
-  superseded: 'somebody else owns the name now',
+  superseded: 'somebody else owns the name now, or its record was overwritten',
   vanished: 'its record is gone from the store',
   revoked: 'an operator ended it',
   stalled: 'the event loop stood still for too long',

@@ -119,6 +119,7 @@ jobs:
       'Europe/Berlin',
     ],
     [withJob(cron, 'command: x', 'misfire: never'), ':5: jobs.settle.misfire is no policy', 'once'],
+    [withJob(cron, 'command: x', 'run: x'), ':5: jobs.settle.run is no key here', 'use cron,'],
     [withJob(cron, 'command: x', 'tiemout: 5s'), ':5: jobs.settle.tiemout is no key', 'timeout'],
     [
       withJob(cron, 'command: x', 'timezone: UTC'),
