@@ -1,4 +1,4 @@
-import type { Act, CallOptions, Coordinator } from '../../coordinators/index.js';
+import type { CallOptions, Coordinator } from '../../coordinators/index.js';
 import { memoryCoordinator } from '../../coordinators/memory/index.js';
 import { MemoryCaller, type MemoryLink, requireLink } from '../../drivers/memory/index.js';
 import { type Known, requireInstance, requireKnown } from '../../errors/checks.js';
@@ -7,37 +7,18 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
-  Cancelling,
-  CancelResult,
   ClaimResult,
-  ForgetResult,
-  JobChange,
   JobStore,
   JobStorePromises,
   JobsView,
   RunsOptions,
-  WriteResult,
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
-import {
-  isOpen,
-  type JobDefinition,
-  type JobPause,
-  type RunRecord,
-  type RunRequest,
-} from '../records.js';
+import { isOpen, type JobDefinition, type RunRecord } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { decideClaim } from '../rules/decisions.js';
-import {
-  cancelling,
-  forgetting,
-  type JobUpdate,
-  pausing,
-  requesting,
-  resuming,
-  type Step,
-  writing,
-} from '../rules/steps.js';
+import { SteppedJobs, type SteppedOperation } from '../rules/stepped-jobs.js';
+import type { JobUpdate, Step } from '../rules/steps.js';
 import { byTick, surplus } from '../rules/views.js';
 import { type MemoryJob, MemoryJobs } from './state.js';
 
@@ -61,13 +42,14 @@ export function memoryJobs(
 
 const optionKeys: Known<MemoryJobStoreOptions> = { runtime: true, link: true };
 
-class MemoryJobStore implements JobStore {
+class MemoryJobStore extends SteppedJobs implements JobStore {
   readonly promises: JobStorePromises = { store: 'memory', durability: 'process' };
   readonly coordinator: Coordinator;
   readonly #state: MemoryJobs;
   readonly #caller: MemoryCaller;
 
   constructor(state: MemoryJobs, options: MemoryJobStoreOptions) {
+    super();
     this.#state = requireInstance('state', state, MemoryJobs);
     requireKnown('options', options, optionKeys);
     const runtime = requireRuntime(options.runtime ?? state.leases.runtime);
@@ -124,10 +106,6 @@ class MemoryJobStore implements JobStore {
     };
   }
 
-  write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    return this.#change('write', call, () => writing(token, change));
-  }
-
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
     validateJobName(job);
     const { limit, beforeMs = Number.POSITIVE_INFINITY } = checkRunsOptions(options);
@@ -137,32 +115,11 @@ class MemoryJobStore implements JobStore {
     });
   }
 
-  request(request: Omit<RunRequest, 'atMs'>, call: CallOptions): Promise<RunRequest | undefined> {
-    return this.#change('request', call, () => requesting(request));
-  }
-
-  pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    return this.#change('pause', call, () => pausing(job, act));
-  }
-
-  resume(job: string, call: CallOptions): Promise<boolean> {
-    return this.#change('resume', call, () => resuming(job));
-  }
-
-  cancel(job: string, runId: string, act: Cancelling, call: CallOptions): Promise<CancelResult> {
-    return this.#change('cancel', call, () => cancelling(job, runId, act));
-  }
-
-  forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
-    return this.#change('forget', call, () => forgetting(job, seen));
-  }
-
-  async #change<Answer>(
-    operation: string,
+  protected async execute<Answer>(
+    operation: SteppedOperation,
+    { job, id = '', decide }: Step<Answer>,
     call: CallOptions,
-    step: () => Step<Answer>,
   ): Promise<Answer> {
-    const { job, id = '', decide } = step();
     return this.#caller.call(operation, checkTimeout(call), () => {
       const stored = this.#state.jobs.get(job);
       const { nowMs } = this.#state;

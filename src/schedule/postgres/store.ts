@@ -1,9 +1,4 @@
-import {
-  type Act,
-  type CallOptions,
-  type Coordinator,
-  validateName,
-} from '../../coordinators/index.js';
+import { type CallOptions, type Coordinator, validateName } from '../../coordinators/index.js';
 import {
   type Migration,
   migratePostgres,
@@ -19,30 +14,18 @@ import type { Runtime } from '../../time/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
-  Cancelling,
-  CancelResult,
   ClaimResult,
-  ForgetResult,
-  JobChange,
   JobStore,
   JobStorePromises,
   JobsView,
   RunsOptions,
-  WriteResult,
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
-import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import type { JobDefinition, RunRecord } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { type ClaimDecision, decideClaim } from '../rules/decisions.js';
-import {
-  cancelling,
-  forgetting,
-  pausing,
-  requesting,
-  resuming,
-  type Step,
-  writing,
-} from '../rules/steps.js';
+import { SteppedJobs, type SteppedOperation } from '../rules/stepped-jobs.js';
+import type { Step } from '../rules/steps.js';
 import { JobDatabase } from './database.js';
 import type { JobRows } from './rows.js';
 
@@ -91,7 +74,17 @@ export function postgresJobs(
 
 const migrationTimeoutMs = 15_000;
 
-class JobsInPostgres implements PostgresJobStore {
+/** As messages have them, before "of jobs". */
+const titles: Readonly<Record<SteppedOperation, string>> = {
+  write: 'a write',
+  request: 'a request',
+  pause: 'a pause',
+  resume: 'a resumption',
+  cancel: 'a cancellation',
+  forget: 'a removal',
+};
+
+class JobsInPostgres extends SteppedJobs implements PostgresJobStore {
   readonly promises: JobStorePromises = { store: 'postgres', durability: 'crash' };
   readonly coordinator: Coordinator;
   readonly #source: string | PostgresPool;
@@ -104,6 +97,7 @@ class JobsInPostgres implements PostgresJobStore {
     source: string | PostgresPool,
     options: PostgresJobStoreOptions & { readonly schema: string },
   ) {
+    super();
     const { schema, namespace = 'default', maxConnections = 4 } = options;
     this.#source = source;
     this.#schema = schema;
@@ -147,43 +141,11 @@ class JobsInPostgres implements PostgresJobStore {
     return this.#look('a list', call, undefined);
   }
 
-  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    return this.#change('a write', call, writing(token, change));
-  }
-
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
     validateJobName(job);
     const { limit, beforeMs = Number.MAX_SAFE_INTEGER } = checkRunsOptions(options);
     const timeoutMs = this.#timeLimit(call);
     return this.#database.runs('the history', timeoutMs, { job, beforeMs, limit });
-  }
-
-  async request(
-    request: Omit<RunRequest, 'atMs'>,
-    call: CallOptions,
-  ): Promise<RunRequest | undefined> {
-    return this.#change('a request', call, requesting(request));
-  }
-
-  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    return this.#change('a pause', call, pausing(job, act));
-  }
-
-  async resume(job: string, call: CallOptions): Promise<boolean> {
-    return this.#change('a resumption', call, resuming(job));
-  }
-
-  async cancel(
-    job: string,
-    runId: string,
-    act: Cancelling,
-    call: CallOptions,
-  ): Promise<CancelResult> {
-    return this.#change('a cancellation', call, cancelling(job, runId, act));
-  }
-
-  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
-    return this.#change('a removal', call, forgetting(job, seen));
   }
 
   close(): Promise<void> {
@@ -193,8 +155,12 @@ class JobsInPostgres implements PostgresJobStore {
     return this.#closing;
   }
 
-  #change<Answer>(operation: string, call: CallOptions, step: Step<Answer>): Promise<Answer> {
-    return this.#database.change(operation, this.#timeLimit(call), step);
+  protected async execute<Answer>(
+    operation: SteppedOperation,
+    step: Step<Answer>,
+    call: CallOptions,
+  ): Promise<Answer> {
+    return this.#database.change(titles[operation], this.#timeLimit(call), step);
   }
 
   #look(

@@ -1,4 +1,4 @@
-import type { Act, CallOptions } from '../../coordinators/index.js';
+import type { CallOptions } from '../../coordinators/index.js';
 import {
   checkReplicas,
   type DuplicableRedisClient,
@@ -13,34 +13,20 @@ import { RecordCorruptError, UnreachableError } from '../../errors/index.js';
 import type { FencingToken } from '../../fences/index.js';
 import type {
   Adoption,
-  Cancelling,
-  CancelResult,
   ClaimResult,
   CorruptJob,
-  ForgetResult,
-  JobChange,
   JobStore,
   JobStorePromises,
   JobsView,
   JobView,
   RunsOptions,
-  WriteResult,
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
-import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import type { JobDefinition, RunRecord } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { decideClaim } from '../rules/decisions.js';
-import {
-  cancelling,
-  decided,
-  forgetting,
-  type JobUpdate,
-  pausing,
-  requesting,
-  resuming,
-  type Step,
-  writing,
-} from '../rules/steps.js';
+import { SteppedJobs, type SteppedOperation } from '../rules/stepped-jobs.js';
+import { decided, type JobUpdate, type Step } from '../rules/steps.js';
 import { gathered } from '../rules/views.js';
 import { listOf, RedisJobKeys } from './keys.js';
 import {
@@ -92,7 +78,7 @@ interface Change<Answer> {
 /** Of so many jobs, one script tells. */
 const mostAtOnce = 500;
 
-class JobsInRedis implements RedisJobStore {
+class JobsInRedis extends SteppedJobs implements RedisJobStore {
   readonly promises: JobStorePromises = { store: 'redis', durability };
   readonly coordinator: RedisCoordinator;
   readonly #keys: RedisJobKeys;
@@ -100,6 +86,7 @@ class JobsInRedis implements RedisJobStore {
   readonly #writes: RedisWrites;
 
   constructor(urlOrClient: string | URL | DuplicableRedisClient, options: RedisJobStoreOptions) {
+    super();
     this.#keys = new RedisJobKeys(options.namespace ?? 'default');
     this.coordinator = redisCoordinator(urlOrClient, options);
     const { sentinelUsername, sentinelPassword, nodeAddressMap } = options;
@@ -152,10 +139,6 @@ class JobsInRedis implements RedisJobStore {
     return await this.#look(names.map(String).sort(), leftMs);
   }
 
-  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    return await this.#step(writing(token, change), call);
-  }
-
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
     const keys = this.#keys.job(validateJobName(job));
     const { limit, beforeMs } = checkRunsOptions(options);
@@ -167,39 +150,15 @@ class JobsInRedis implements RedisJobStore {
     return runsOf(keys, reply).slice(0, limit);
   }
 
-  async request(
-    request: Omit<RunRequest, 'atMs'>,
-    call: CallOptions,
-  ): Promise<RunRequest | undefined> {
-    return await this.#step(requesting(request), call);
-  }
-
-  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    return await this.#step(pausing(job, act), call);
-  }
-
-  async resume(job: string, call: CallOptions): Promise<boolean> {
-    return await this.#step(resuming(job), call);
-  }
-
-  async cancel(
-    job: string,
-    runId: string,
-    act: Cancelling,
-    call: CallOptions,
-  ): Promise<CancelResult> {
-    return await this.#step(cancelling(job, runId, act), call);
-  }
-
   async close(): Promise<void> {
     await Promise.all([this.#session.close(), this.coordinator.close()]);
   }
 
-  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
-    return await this.#step(forgetting(job, seen), call);
-  }
-
-  #step<Answer>(step: Step<Answer>, call: CallOptions): Promise<Answer> {
+  protected execute<Answer>(
+    _operation: SteppedOperation,
+    step: Step<Answer>,
+    call: CallOptions,
+  ): Promise<Answer> {
     const { job, id } = step;
     return this.#change<Answer>(job, id, call, (read) => {
       const { answer, update } = decided(step, () => standingOf(read(), id));

@@ -1,4 +1,4 @@
-import type { Act, CallOptions, Coordinator } from '../../coordinators/index.js';
+import type { CallOptions, Coordinator } from '../../coordinators/index.js';
 import { validateName } from '../../coordinators/index.js';
 import {
   type SqliteCoordinatorOptions,
@@ -12,31 +12,18 @@ import type { FencingToken } from '../../fences/index.js';
 import { requireRuntime } from '../../time/require-runtime.js';
 import type {
   Adoption,
-  Cancelling,
-  CancelResult,
   ClaimResult,
-  ForgetResult,
-  JobChange,
   JobStore,
   JobStorePromises,
   JobsView,
   RunsOptions,
-  WriteResult,
 } from '../contract.js';
 import { validateJobName } from '../job-name.js';
-import type { JobDefinition, JobPause, RunRecord, RunRequest } from '../records.js';
+import type { JobDefinition, RunRecord } from '../records.js';
 import { checkDefinitions, checkJobs, checkRunsOptions, checkTimeout } from '../requests.js';
 import { decideClaim } from '../rules/decisions.js';
-import {
-  cancelling,
-  decided,
-  forgetting,
-  pausing,
-  requesting,
-  resuming,
-  type Step,
-  writing,
-} from '../rules/steps.js';
+import { SteppedJobs, type SteppedOperation } from '../rules/stepped-jobs.js';
+import { decided, type Step } from '../rules/steps.js';
 import { gathered } from '../rules/views.js';
 import { JobRows } from './rows.js';
 
@@ -63,13 +50,14 @@ export function sqliteJobs(location: string | URL, options: SqliteJobStoreOption
   return new SqliteJobStore(location, requireKnown('options', options, optionKeys));
 }
 
-class SqliteJobStore implements JobStore {
+class SqliteJobStore extends SteppedJobs implements JobStore {
   readonly promises: JobStorePromises = { store: 'sqlite', durability: 'crash' };
   readonly coordinator: Coordinator;
   readonly #namespace: string;
   readonly #session: SqliteSession;
 
   constructor(location: string | URL, options: SqliteJobStoreOptions) {
+    super();
     const { namespace = 'default', createDirectory = false } = options;
     this.#namespace = validateName(namespace, 'namespace');
     this.coordinator = sqliteCoordinator(location, options);
@@ -103,42 +91,10 @@ class SqliteJobStore implements JobStore {
     return this.#call('jobs', 'read', call, (rows) => viewOf(rows, rows.names));
   }
 
-  async write(token: FencingToken, change: JobChange, call: CallOptions): Promise<WriteResult> {
-    return this.#change('write', call, writing(token, change));
-  }
-
   async runs(job: string, options: RunsOptions, call: CallOptions): Promise<RunRecord[]> {
     validateJobName(job);
     const { limit, beforeMs = Number.MAX_SAFE_INTEGER } = checkRunsOptions(options);
     return this.#call('runs', 'read', call, (rows) => rows.runs(job, beforeMs, limit));
-  }
-
-  async request(
-    request: Omit<RunRequest, 'atMs'>,
-    call: CallOptions,
-  ): Promise<RunRequest | undefined> {
-    return this.#change('request', call, requesting(request));
-  }
-
-  async pause(job: string, act: Act, call: CallOptions): Promise<JobPause | undefined> {
-    return this.#change('pause', call, pausing(job, act));
-  }
-
-  async resume(job: string, call: CallOptions): Promise<boolean> {
-    return this.#change('resume', call, resuming(job));
-  }
-
-  async cancel(
-    job: string,
-    runId: string,
-    act: Cancelling,
-    call: CallOptions,
-  ): Promise<CancelResult> {
-    return this.#change('cancel', call, cancelling(job, runId, act));
-  }
-
-  async forget(job: string, seen: Adoption | undefined, call: CallOptions): Promise<ForgetResult> {
-    return this.#change('forget', call, forgetting(job, seen));
   }
 
   async close(): Promise<void> {
@@ -146,7 +102,11 @@ class SqliteJobStore implements JobStore {
     await this.coordinator.close();
   }
 
-  #change<Answer>(operation: string, call: CallOptions, step: Step<Answer>): Promise<Answer> {
+  protected execute<Answer>(
+    operation: SteppedOperation,
+    step: Step<Answer>,
+    call: CallOptions,
+  ): Promise<Answer> {
     return this.#call(operation, 'write', call, (rows) => {
       const { answer, update } = decided(step, () => rows.standing(step));
       if (update !== undefined) rows.apply(step.job, update);
