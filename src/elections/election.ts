@@ -1,6 +1,6 @@
 import type { Act, LeaseRecord } from '../coordinators/index.js';
 import { requireAct } from '../coordinators/requests.js';
-import { type Known, requireKnown, requireSignal } from '../errors/checks.js';
+import { type Known, requireFunction, requireKnown, requireSignal } from '../errors/checks.js';
 import { OptionError } from '../errors/index.js';
 import type { EventSource, Unsubscribe } from '../events/index.js';
 import type { EndReason, Lease, Leases } from '../leases/index.js';
@@ -168,8 +168,7 @@ export class Election {
    */
   async lead<T>(work: Work<T>, options: StopOptions = {}): Promise<T | undefined> {
     const { signal } = requireStopOptions(options);
-    if (typeof work !== 'function')
-      throw new OptionError('work', work, 'is not a function', 'pass async (lease) => { ... }');
+    requireFunction('work', work, 'pass async (lease) => { ... }');
     return this.#candidacy.lead(work, signal);
   }
 

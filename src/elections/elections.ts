@@ -1,4 +1,4 @@
-import { requireInstance, requireKnown } from '../errors/checks.js';
+import { requireFunction, requireInstance, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError } from '../errors/index.js';
 import { Emitter, isolated, type Unsubscribe } from '../events/index.js';
 import { Leases } from '../leases/index.js';
@@ -72,6 +72,7 @@ export class Elections implements AsyncDisposable {
 
   /** Calls `listener` at once with each election that was made here, and later with each that will be. */
   onElection(listener: (election: Election) => void): Unsubscribe {
+    requireFunction('listener', listener, 'pass (election) => { ... }');
     const told = isolated('onElection', listener);
     for (const election of this.#elections.values()) told(election);
     return this.#made.on('election', told);

@@ -34,6 +34,12 @@ export function requireMethods<Value>(
   throw new OptionError(option, value, problem, remedy);
 }
 
+/** @throws {OptionError} unless it can be called. */
+export function requireFunction<Value>(option: string, value: Value, remedy: string): Value {
+  if (typeof value === 'function') return value;
+  throw new OptionError(option, value, 'is not a function', remedy);
+}
+
 /** @throws {OptionError} for an option `signal` that is no signal; it may be left out. */
 export function requireSignal(signal: AbortSignal | undefined): void {
   if (signal === undefined) return;

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 import type { ErrorCode } from './catalogue.js';
 import { redactSecrets, sanitizedCause } from './redact.js';
 

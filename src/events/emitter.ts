@@ -1,4 +1,4 @@
-import { type Known, requireKnownName } from '../errors/checks.js';
+import { type Known, requireFunction, requireKnownName } from '../errors/checks.js';
 import { tell } from './isolated.js';
 
 /** Takes back what a subscription set up. Safe to call twice. */
@@ -23,10 +23,11 @@ export class Emitter<Events extends object> {
   /**
    * Calls `listener` with every later event of that name, in order of subscription, synchronously.
    *
-   * @throws {OptionError} for a name that no event has.
+   * @throws {OptionError} for a name that no event has, or a listener that is no function: it would count as one that hears.
    */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): Unsubscribe {
     if (this.#known !== 'any') requireKnownName('event', name, this.#known, 'is told by nobody');
+    requireFunction('listener', listener, `pass on('${String(name)}', (event) => { ... })`);
     const own = (event: Events[Name]) => listener(event);
     let set = this.#listeners.get(name);
     if (set === undefined) {

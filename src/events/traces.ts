@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 import { type Channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 
 /** A wait for the leadership of a name: until it was won, given up, or failed. */

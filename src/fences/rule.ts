@@ -1,5 +1,5 @@
 import { type Holder, isTerm, validateName, validateTerm } from '../coordinators/index.js';
-import { requireObject } from '../errors/checks.js';
+import { requireFunction, requireObject } from '../errors/checks.js';
 import { OptionError, SequenceReusedError } from '../errors/index.js';
 import { notice } from '../events/index.js';
 import type { FencingToken } from './contract.js';
@@ -68,9 +68,7 @@ function validateDigest(holder: Holder): string {
 
 /** @throws {OptionError} unless it is a function, before any transaction begins. */
 export function validateWork(work: unknown): void {
-  if (typeof work === 'function') return;
-  const remedy = 'pass the function that writes, which is given the transaction';
-  throw new OptionError('work', work, 'is not a function', remedy);
+  requireFunction('work', work, 'pass the function that writes, which is given the transaction');
 }
 
 /** For a check or a record outside of any transaction. @param remedy how one is begun. */

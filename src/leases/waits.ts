@@ -1,5 +1,5 @@
 import { checkPreference } from '../coordinators/requests.js';
-import { type Known, requireSignal } from '../errors/checks.js';
+import { type Known, requireFunction, requireSignal } from '../errors/checks.js';
 import { OptionError, type TenureError } from '../errors/index.js';
 import { isolated, onAbort } from '../events/index.js';
 import type { Runtime } from '../time/index.js';
@@ -124,8 +124,7 @@ export function requireWaitOptions(options: WaitOptions): void {
   if (preference !== undefined) checkPreference(preference);
   const { onQueued, onAdmitted, onRetry } = listeners;
   for (const [option, listener] of Object.entries({ onQueued, onAdmitted, onRetry })) {
-    if (listener !== undefined && typeof listener !== 'function')
-      throw new OptionError(option, listener, 'is not a function', 'pass one, or leave it out');
+    if (listener !== undefined) requireFunction(option, listener, 'pass one, or leave it out');
   }
   requireSignal(signal);
 }

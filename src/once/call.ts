@@ -1,4 +1,4 @@
-import { requireAwaited } from '../errors/checks.js';
+import { requireAwaited, requireFunction } from '../errors/checks.js';
 import {
   isTransient,
   OptionError,
@@ -37,8 +37,7 @@ export class Call<Value> {
     around: CallSurroundings,
   ) {
     requireAwaited('effect', effect, 'pass the function that has the effect, and do not call it');
-    if (typeof effect !== 'function')
-      throw new OptionError('effect', effect, 'is not a function', 'pass what has the effect');
+    requireFunction('effect', effect, 'pass what has the effect');
     this.#key = key;
     this.#effect = effect;
     this.#asked = asked;

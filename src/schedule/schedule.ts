@@ -7,7 +7,7 @@ import {
   WorkOverdueError,
 } from '../elections/index.js';
 import { electionKeys } from '../elections/options.js';
-import { type Known, requireDuration, requireKnown } from '../errors/checks.js';
+import { type Known, requireDuration, requireFunction, requireKnown } from '../errors/checks.js';
 import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
@@ -114,8 +114,7 @@ export class Schedule implements AsyncDisposable {
     if (this.#isStarted)
       throw new OptionError('job', job, 'comes after start()', 'define all jobs before it');
     const resolved = resolveJob(job, options);
-    if (typeof work !== 'function')
-      throw new OptionError('work', work, 'is not a function', 'pass async ({ run }) => { ... }');
+    requireFunction('work', work, 'pass async ({ run }) => { ... }');
     if (this.#jobs.has(job))
       throw new OptionError('job', job, 'is defined already', 'give each job a name of its own');
     this.#jobs.set(job, { job: resolved, work, warning: runWarningOf(job) });

@@ -68,6 +68,14 @@ describe('an emitter', () => {
     warn.mockRestore();
   });
 
+  it('takes nothing but a function, for it would count as one that hears', () => {
+    const emitter = new Emitter<{ news: number }>({ news: true });
+    expect(() => emitter.on('news', undefined as never)).toThrow(
+      "listener is not a function: pass on('news', (event) => { ... })",
+    );
+    expect(emitter.listenerCount('news')).toBe(0);
+  });
+
   it('counts no listener of our own, also after all were removed', () => {
     const emitter = new Emitter<{ news: number }>({ news: true });
     const end = emitter.overhear('news', () => {});

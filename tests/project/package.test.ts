@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
 const projectRoot = join(import.meta.dirname, '../..');
@@ -52,6 +53,23 @@ describe('the manifest', () => {
       });
     }
   });
+});
+
+describe('the types', () => {
+  it('find those of Node by themselves, whatever the options of a compiler name', () => {
+    const files = exported.map((path) => (path === '.' ? 'index' : path.slice(2)));
+    const program = ts.createProgram({
+      rootNames: files.map((name) => join(projectRoot, 'dist', `${name}.d.ts`)),
+      // As newer compilers have it by default.
+      options: { types: [], strict: true, module: ts.ModuleKind.NodeNext, noEmit: true },
+    });
+    const inOurs = ts
+      .getPreEmitDiagnostics(program)
+      .filter(({ file }) => file === undefined || !file.fileName.includes('/node_modules/'));
+    expect(
+      inOurs.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' ')),
+    ).toEqual([]);
+  }, 60_000);
 });
 
 describe('the lock file', () => {

@@ -1,5 +1,11 @@
 import { isCredibleTerm } from '../../coordinators/index.js';
-import { nearest, requireAwaited, requireMethods, requireObject } from '../../errors/checks.js';
+import {
+  nearest,
+  requireAwaited,
+  requireFunction,
+  requireMethods,
+  requireObject,
+} from '../../errors/checks.js';
 import { OptionError, preview, StaleTermError } from '../../errors/index.js';
 import type { Lease } from '../../leases/index.js';
 import { realRuntime } from '../../time/index.js';
@@ -51,10 +57,7 @@ export function fencedFetch(
 ): FencedFetch {
   requireAwaited('lease', lease);
   requireMethods('lease', lease, ['assertHeld'], 'is not a lease', 'pass the lease itself');
-  if (typeof fetch !== 'function') {
-    const remedy = 'pass a function like fetch, or leave it out';
-    throw new OptionError('fetch', fetch, 'is not a function', remedy);
-  }
+  requireFunction('fetch', fetch, 'pass a function like fetch, or leave it out');
   return async (input, init = {}) => {
     const request = requestUnder(lease, input, init);
     const own = init.signal ?? (input instanceof Request ? input.signal : undefined);

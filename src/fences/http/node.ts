@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { requireFunction } from '../../errors/checks.js';
 import { type Admission, type Answer, Gate } from './admission.js';
 import type { HttpFenceOptions } from './options.js';
 import { rememberToken } from './tokens.js';
@@ -16,6 +17,7 @@ export function nodeFence<
   options: HttpFenceOptions<Request>,
   handler: (request: Request, response: Response) => void | Promise<void>,
 ): (request: Request, response: Response) => void {
+  requireFunction('handler', handler, 'pass nodeFence(options, (request, response) => { ... })');
   const fence = expressFence<Request, Response>(options);
   return (request, response) => {
     // As from `createServer` itself, what the handler rejects with is an unhandled rejection.

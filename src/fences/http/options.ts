@@ -1,5 +1,11 @@
 import { validateName } from '../../coordinators/index.js';
-import { type Known, requireDuration, requireKnown, requireMethods } from '../../errors/checks.js';
+import {
+  type Known,
+  requireDuration,
+  requireFunction,
+  requireKnown,
+  requireMethods,
+} from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import { isolated } from '../../events/index.js';
 import type { Runtime } from '../../time/index.js';
@@ -111,8 +117,7 @@ export function resolveHttpFence<Request>(
   const runtime = requireRuntime(options.runtime);
   if (typeof required !== 'boolean')
     throw new OptionError('required', required, 'is not a boolean', 'use true or false');
-  if (onRefused !== undefined && typeof onRefused !== 'function')
-    throw new OptionError('onRefused', onRefused, 'is not a function', 'pass one, or leave it out');
+  if (onRefused !== undefined) requireFunction('onRefused', onRefused, 'pass one, or leave it out');
   return {
     fence: requireFence(options.fence),
     resource: requireResource(options.resource),

@@ -1,4 +1,4 @@
-import { type Known, requireKnown, requireMethods } from '../../errors/checks.js';
+import { type Known, requireFunction, requireKnown, requireMethods } from '../../errors/checks.js';
 import { OptionError } from '../../errors/index.js';
 import type { Fence } from '../../fences/index.js';
 import type { Leases } from '../../leases/index.js';
@@ -65,14 +65,7 @@ export function resolvePumpOptions<Payload>(
   options: StreamWorkerOptions<Payload>,
 ): ResolvedPumpOptions {
   requireCollaborators(options);
-  if (typeof options.handler !== 'function') {
-    throw new OptionError(
-      'handler',
-      options.handler,
-      'is not a function',
-      'pass the function that handles one message',
-    );
-  }
+  requireFunction('handler', options.handler, 'pass the function that handles one message');
   const { retry = { firstMs: 100, limitMs: 30_000 } } = options;
   requireKnown('retry', retry, { firstMs: true, limitMs: true });
   duration('retry.firstMs', retry.firstMs, 1);

@@ -37,6 +37,11 @@ describe('the options of an HTTP fence', () => {
     for (const make of makers)
       expect(() => make(options)).toThrow(expect.objectContaining({ option }));
   });
+
+  it('has a handler to be put in front of', () => {
+    const options = { fence, resource: 'ledger' };
+    expect(() => nodeFence(options, undefined as never)).toThrow('handler is not a function');
+  });
 });
 
 describe('the token of a request', () => {
