@@ -1,4 +1,4 @@
-import { OptionError } from '../errors/index.js';
+import { OptionError, redactSecrets } from '../errors/index.js';
 
 /**
  * A store knows the URL as its option `url`, and what its parameters say by their names; the user wrote them elsewhere.
@@ -21,7 +21,8 @@ export async function naming<Opened>(
 
 /** What is wrong with the option, without its name, its value and the remedy. */
 export function problemOf({ option, message, remedy }: OptionError): string {
-  const said = message.slice(`${option} `.length, -`: ${remedy}`.length);
+  // In the message a remedy stands as everything else does, and may be shorter there.
+  const said = message.slice(`${option} `.length, -`: ${redactSecrets(remedy)}`.length);
   return said.replace(/ \(got .*\)$/s, '');
 }
 

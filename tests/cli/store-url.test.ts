@@ -1,8 +1,11 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { naming } from '../../src/cli/naming.js';
 import { addressOf, checkUrl, filePathOf } from '../../src/cli/store-url.js';
+import { openStores } from '../../src/cli/stores.js';
 import { sqlitePath as libraryPathOf } from '../../src/drivers/sqlite/location.js';
+import { OptionError } from '../../src/index.js';
 
 function refusedOr(path: () => string): string {
   try {
@@ -167,5 +170,39 @@ describe('the URL of a store', () => {
     ['redis+sentinel://:secret@h1:26379,h2/main', 'redis+sentinel://h1:26379,h2/main'],
   ])('is shown without whom we are there: %s', (url, address) => {
     expect(addressOf(url)).toBe(address);
+  });
+});
+
+describe('what a store refuses in a URL', () => {
+  const refused = (url: string) => openStores(url, 'default', '--url');
+
+  it.each([
+    ['zookeeper://127.0.0.1:1/a//b', '--url has a path that ZooKeeper refuses: '],
+    ['zookeeper://u@h:1', '--url has no user and password before its @: '],
+    ['zookeeper://h/%zz', '--url has a % that begins no byte: '],
+    ['zookeeper://h?x=1', '--url has a parameter that is none: '],
+    ['etcd://h:1/x', '--url is no URL of an etcd cluster: '],
+    ['etcd://h?x=1', '--url has what is no parameter of an etcd URL: '],
+    ['redis://h:1/x', '--url names a database that is not a number: '],
+    ['redis+sentinel://h:1', '--url does not name the master that the sentinels watch: '],
+    ['redis+cluster://h:1/3', '--url names a database, of which a cluster has only one: '],
+    ['redis+quorum://h:1', '--url names 1 nodes, and a quorum has 3 to 15: '],
+    ['postgres://h/a?x=1', '--url has a parameter that is none: '],
+  ])(
+    'is told in whole sentences, with a form in which nothing is masked: %s',
+    async (url, said) => {
+      const error = await refused(url).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(OptionError);
+      const { message } = error as OptionError;
+      expect(message.startsWith(said), message).toBe(true);
+      expect(message).not.toContain('***');
+    },
+  );
+
+  it('is told whole beside a remedy that shows a login, which is masked', async () => {
+    const opening = naming({ url: '--url' }, () => {
+      throw new OptionError('url', 'hidden', 'is none of ours', 'write store://user:password@host');
+    });
+    await expect(opening).rejects.toThrow('--url is none of ours: write store://***@host');
   });
 });

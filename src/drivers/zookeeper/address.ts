@@ -15,7 +15,7 @@ export interface ZooKeeperAddress {
 
 const usualPort = 2181;
 const form =
-  'write it as zookeeper://host:2181,host2,host3/path or zookeeper://user:password@host, with / @ : ? # % in a user or a password as %2F %40 %3A %3F %23 %25';
+  'write it as zookeeper://host:2181,host2,host3/path, with user:password and an @ before the hosts if they need them, and / @ : ? # % in a user or a password as %2F %40 %3A %3F %23 %25';
 const withoutTls =
   'use zookeeper:// and a port without TLS (clientPort) in a network that nobody else reads, or a tunnel, such as stunnel, on this machine';
 /** What stands in the messages for a text of a URL: any part of it may be one of a password that was not encoded. */

@@ -66,7 +66,7 @@ export function refusal(what: string, error: ZooKeeperError): Error {
   const word = error.message;
   if (error.errorCode === errorCode.noAuth || error.errorCode === errorCode.authFailed) {
     return new StoreMisconfiguredError(
-      `${what}: ZooKeeper says ${word}. Give user and password of the one who made the nodes, in the URL (zookeeper://user:password@host/...), or rights on them to everybody.`,
+      `${what}: ZooKeeper says ${word}. Give user and password of the one who made the nodes, in the URL (user:password and an @ before its hosts), or rights on them to everybody.`,
       error,
     );
   }
