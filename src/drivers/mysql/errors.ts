@@ -111,16 +111,28 @@ const endedIdle =
   ' (a transaction that stands open without a statement for longer than idleInTransactionTimeoutMs of the fence is ended so)';
 const wasClosedBefore = /add new command when connection is in closed state/;
 
-function lostBeforeCommit(what: string, cause: Error): UnreachableError {
+function lostBeforeCommit(what: string, cause: Error, unless = ''): UnreachableError {
   return unreachable(
     undefined,
-    `${what} failed: the connection was lost before the commit${endedIdle}, so nothing was written; try again.`,
+    `${what} failed: the connection was lost before the commit${endedIdle}, so nothing was written${unless}; try again.`,
     cause,
   );
 }
 
+/** As it is told where nobody has looked at what the work sends. */
+export function lostUnseen(what: string, cause: unknown): UnreachableError {
+  return lostBeforeCommit(what, safeCause(cause), unlessCommitted);
+}
+
+const unlessCommitted =
+  ' unless the work has said COMMIT, or run a statement that commits, which nobody can see on such a connection';
+
 /** The connection was lost while the work went on, which threw what it met there; `undefined`: that is something else. */
-export function lostAtWork(loss: unknown, thrown: unknown, what: string): TenureError | undefined {
+export function lostAtWork(
+  { loss, commits }: { readonly loss: Error | undefined; readonly commits: string },
+  thrown: unknown,
+  what: string,
+): TenureError | undefined {
   for (let one = thrown, depth = 0; one instanceof Error && depth < 8; one = one.cause, depth++) {
     if (one instanceof TenureError) return undefined;
     const errno = errnoOf(one);
@@ -128,7 +140,10 @@ export function lostAtWork(loss: unknown, thrown: unknown, what: string): Tenure
       errno === undefined
         ? wasClosedBefore.test(one.message) || lossCodes.has(codeOf(one) ?? '')
         : losses.has(errno);
-    if (isLoss || one === loss) return lostBeforeCommit(what, safeCause(thrown));
+    if (isLoss || one === loss)
+      return commits === 'unseen'
+        ? lostUnseen(what, thrown)
+        : lostBeforeCommit(what, safeCause(thrown));
   }
   return undefined;
 }

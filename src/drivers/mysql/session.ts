@@ -8,11 +8,12 @@ import {
   errnoOf,
   leftOpen,
   lostAtWork,
+  lostUnseen,
   type MysqlPhase,
   mayHaveRolledBack,
   noSavepoint,
 } from './errors.js';
-import { type ClosedConnection, closeToWork, openToWork } from './late-work.js';
+import { type OwnConnection, WorkGate } from './work-gate.js';
 
 /** How one of our own statements is asked. */
 export interface Ask {
@@ -85,7 +86,7 @@ export async function askPlainly<Row extends object>(
 export class MysqlSession<Connection extends MysqlConnection> {
   /** For the work, and for what of ours comes before its end. */
   readonly connection: Connection;
-  #own: ClosedConnection | undefined;
+  #gate: WorkGate | undefined;
   #loss: Error | undefined;
   #isOver = false;
   readonly #onError = (error: Error) => {
@@ -94,7 +95,7 @@ export class MysqlSession<Connection extends MysqlConnection> {
 
   constructor(connection: Connection) {
     this.connection = connection;
-    openToWork(connection);
+    WorkGate.removeFrom(connection);
     connection.on('error', this.#onError);
   }
 
@@ -104,13 +105,25 @@ export class MysqlSession<Connection extends MysqlConnection> {
   }
 
   /** For what of ours comes after the end of the work. */
-  get own(): ClosedConnection {
-    return this.#own ?? this.connection;
+  get own(): OwnConnection {
+    return this.#gate?.own ?? this.connection;
+  }
+
+  /** What the work may have done to its transaction; `unseen`: nobody has looked. */
+  get commits(): 'none' | 'possible' | 'unseen' {
+    if (this.#gate === undefined) return 'unseen';
+    return this.#gate.mayHaveCommitted ? 'possible' : 'none';
+  }
+
+  /** For the work, which is looked at where that can be. */
+  openToWork(): Connection {
+    this.#gate = WorkGate.before(this.connection);
+    return this.connection;
   }
 
   /** What the work sends from now on is refused, where that can be. */
   closeToWork(what: string): void {
-    this.#own ??= closeToWork(this.connection, what);
+    this.#gate?.close(what);
   }
 
   /** Gives the connection back to its pool, or closes it if its state is not known. Safe to call twice. */
@@ -159,7 +172,10 @@ export async function rollBackEarly(
 ): Promise<void> {
   const mark = marks.get(target);
   const released = mark === undefined ? undefined : release(target, own, mark);
-  await Promise.all(['ROLLBACK', next].map((text) => askPlainly(target, own, text)));
+  const sent = WorkGate.pass(target, () =>
+    ['ROLLBACK', next].map((text) => askPlainly(target, own, text)),
+  );
+  await Promise.all(sent);
   if (mark !== undefined && (await released) === 'ours') mark.isRolledBack = true;
 }
 
@@ -193,7 +209,6 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
   steps: TransactionSteps,
   body: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
-  const { connection } = session;
   const { ask: own } = steps;
   const mark: Mark = { name: `tenure_${own.runtime.randomHex(8)}`, isRolledBack: false };
   let isAtWork = false;
@@ -201,19 +216,19 @@ export async function runTransaction<Connection extends MysqlConnection, Result>
   try {
     await begin(session, steps, mark);
     isAtWork = true;
-    const result = await body(connection).finally(() => session.closeToWork(own.what));
+    const result = await body(session.openToWork()).finally(() => session.closeToWork(own.what));
     isAtWork = false;
-    await commit(session, own, mark.name);
+    await commit(session, own, mark);
     isClean = await tidy(session, steps, [steps.restore]);
     return result;
   } catch (error) {
-    if (meansLoss(error)) throw error;
+    if (meansLoss(error)) throw isAtWork ? afterWork(session, own, mark, error) : error;
     if (isAtWork && (await wasEnded(session, steps, mark, error)))
       throw endedByWork(own.what, error);
     isClean = await tidy(session, steps, ['ROLLBACK', steps.restore]);
-    throw (isAtWork && !isClean && lostAtWork(session.loss, error, own.what)) || error;
+    throw (isAtWork && !isClean && lostAtWork(session, error, own.what)) || error;
   } finally {
-    marks.delete(connection);
+    marks.delete(session.connection);
     session.end(isClean);
   }
 }
@@ -262,7 +277,8 @@ async function committedByItself(target: MysqlQueryable, own: Ask): Promise<bool
 
 /**
  * Whether what the work wrote may have been committed by it. Not if the server rolled it back, as after a deadlock, unless the
- * work had committed before, and what was rolled back came after that.
+ * work had committed before, and what was rolled back came after that. Where the server cannot be asked any more, what the work
+ * has sent tells.
  */
 async function wasEnded<Connection extends MysqlConnection>(
   session: MysqlSession<Connection>,
@@ -270,8 +286,10 @@ async function wasEnded<Connection extends MysqlConnection>(
   mark: Mark,
   error: unknown,
 ): Promise<boolean> {
-  if (session.loss !== undefined || mark.isRolledBack) return false;
-  if ((await release(session.own, own, mark)) !== 'ended') return false;
+  if (mark.isRolledBack) return false;
+  const standing = session.loss === undefined ? await release(session.own, own, mark) : 'unknown';
+  if (standing === 'unknown') return session.commits === 'possible';
+  if (standing === 'ours') return false;
   if (!mayHaveRolledBack(error)) return true;
   const asked = ask<{ hasCommitted: unknown }>(
     session.own,
@@ -286,17 +304,32 @@ async function wasEnded<Connection extends MysqlConnection>(
 async function commit<Connection extends MysqlConnection>(
   session: MysqlSession<Connection>,
   own: Omit<Ask, 'phase'>,
-  mark: string,
+  mark: Mark,
 ): Promise<void> {
-  // A commit that cannot be sent any more has a known outcome.
-  if (session.loss !== undefined) throw classifyMysqlError(session.loss, 'transaction', own.what);
   try {
-    await askPlainly(session.own, own, `RELEASE SAVEPOINT ${mark}`);
+    // A commit that cannot be sent any more has a known outcome.
+    if (session.loss !== undefined) throw session.loss;
+    await askPlainly(session.own, own, `RELEASE SAVEPOINT ${mark.name}`);
   } catch (error) {
     if (errnoOf(error) === noSavepoint) throw endedByWork(own.what, error);
-    throw classifyMysqlError(error, 'transaction', own.what);
+    const told = classifyMysqlError(error, 'transaction', own.what);
+    throw meansLoss(told) ? afterWork(session, own, mark, told) : told;
   }
   await ask(session.own, { ...own, phase: 'commit' }, 'COMMIT');
+}
+
+/** What a loss before the commit means, by what the work has sent. */
+function afterWork<Connection extends MysqlConnection>(
+  session: MysqlSession<Connection>,
+  { what }: Omit<Ask, 'phase'>,
+  mark: Mark,
+  error: unknown,
+): unknown {
+  if (!(error instanceof UnreachableError) || mark.isRolledBack) return error;
+  if (session.commits === 'possible') return endedByWork(what, error);
+  return session.commits === 'unseen' && session.loss !== undefined
+    ? lostUnseen(what, error.cause)
+    : error;
 }
 
 /** A rollback would queue behind a statement that is not answered; closing the connection has the same effect. */

@@ -1,4 +1,4 @@
-import type { PoolConnection, RowDataPacket } from 'mysql2/promise';
+import type { PoolConnection, PreparedStatementInfo, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import {
   ClosedError,
@@ -368,8 +368,12 @@ describe('a transaction under the MySQL fence', () => {
     for (const fails of [false, true]) {
       const name = freshName('late');
       let kept: PoolConnection | undefined;
+      let prepared: PreparedStatementInfo | undefined;
+      let query: ((text: string) => Promise<unknown>) | undefined;
       const done = onSingle.transaction(token, async (connection) => {
         kept = connection;
+        prepared = await connection.prepare('SELECT 1');
+        query = connection.query.bind(connection);
         await put(connection, name, 'in time');
         if (fails) throw new Error('mine');
       });
@@ -381,6 +385,8 @@ describe('a transaction under the MySQL fence', () => {
         () => late.execute('SELECT 1'),
         () => late.beginTransaction(),
         () => late.commit(),
+        () => prepared?.execute([]) ?? Promise.resolve(),
+        () => query?.('SELECT 1') ?? Promise.resolve(),
         () => onSingle.check(late, token),
       ])
         expect(await failureOf(send())).toMatchObject({ code: 'TENURE_CLOSED' });
