@@ -1,5 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { quoted } from '../next-command.js';
+
+/** What the shell would do something with. */
+export const shellCharacters = /["'`\\$&|;<>(){}[\]*?~#!\n]/;
 
 /** As a shell would say it: there is no such program, or it may not be run. */
 export class ProgramError extends Error {
@@ -11,7 +15,7 @@ export class ProgramError extends Error {
     super(`cannot run ${JSON.stringify(program)}: ${problem}`);
     this.name = 'ProgramError';
     this.status = status;
-    this.next = status === 126 ? `ls -l ${program}` : `command -v ${program}`;
+    this.next = `${status === 126 ? 'ls -l' : 'command -v'} ${quoted(program)}`;
   }
 }
 
@@ -21,7 +25,7 @@ export function findProgram(program: string, path: string | undefined): string {
     const judgement = judge(program);
     if (judgement === 'fit') return program;
     throw judgement === 'absent'
-      ? new ProgramError(program, 127, 'there is no such file; correct the path')
+      ? absent(program, 'there is no such file; correct the path')
       : new ProgramError(program, 126, 'it is no program that you may run; try chmod +x');
   }
   const found = (path ?? '').split(delimiter).map((folder) => join(folder || '.', program));
@@ -30,12 +34,18 @@ export function findProgram(program: string, path: string | undefined): string {
   if (fit !== undefined) return fit.includes('/') ? fit : `./${fit}`;
   if (program !== '' && found.some((file) => judge(file) === 'unfit'))
     throw new ProgramError(program, 126, 'what the PATH has under this name is no program');
-  throw new ProgramError(
-    program,
-    127,
-    'it is in no folder of the PATH; install it, or write its path',
-  );
+  throw absent(program, 'it is in no folder of the PATH; install it, or write its path');
 }
+
+function absent(program: string, problem: string): ProgramError {
+  const isOneWord = !/\s/.test(program) && !shellCharacters.test(program);
+  return new ProgramError(program, 127, isOneWord ? problem : `${notDivided}; ${divide}`);
+}
+
+const notDivided =
+  'there is no program of this name, which holds spaces or what a shell would read';
+const divide =
+  'write each word apart, or have a shell run the text: --shell, or shell: true in a file of jobs';
 
 function judge(file: string): 'fit' | 'unfit' | 'absent' {
   try {

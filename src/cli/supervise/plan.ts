@@ -1,6 +1,6 @@
 import { OptionError } from '../../errors/index.js';
 import type { Environment } from './environment.js';
-import { findProgram } from './find-program.js';
+import { findProgram, shellCharacters } from './find-program.js';
 
 /** What is to be run, and how. All durations in milliseconds. */
 export interface RunPlan {
@@ -27,9 +27,6 @@ export function resolveCommand(
 ): readonly string[] {
   return isForShell ? ['/bin/sh', '-c', first, 'sh', ...rest] : [findProgram(first, PATH), ...rest];
 }
-
-/** What the shell would do something with. */
-const shellCharacters = /["'`\\$&|;<>(){}[\]*?~#!\n]/;
 
 /**
  * A command that was written as one text, as `--on-lost` has it, or a job in a file. Without a shell it is divided at its spaces, and what

@@ -44,6 +44,27 @@ describe('the program that is run', () => {
     expect(() => findProgram(program(), path())).toThrow(expect.objectContaining({ status }));
   });
 
+  it.each(['echo hi there | cat', 'true&&false', '/bin/echo hi'])(
+    'is no whole command line, which is told to divide its words or to ask for a shell: %s',
+    (text) => {
+      expect(() => findProgram(text, path())).toThrow(
+        expect.objectContaining({
+          status: 127,
+          message: expect.stringMatching(/write each word apart, or .* --shell/),
+          next: `command -v '${text}'`,
+        }),
+      );
+    },
+  );
+
+  it('is looked for next as a shell takes its name for one word', () => {
+    const file = join(folder, "it's text");
+    writeFileSync(file, '#!/bin/sh\n', { mode: 0o644 });
+    expect(() => findProgram(file, undefined)).toThrow(
+      expect.objectContaining({ next: `ls -l '${folder}/it'\\''s text'` }),
+    );
+  });
+
   it('is not looked for where there is no PATH', () => {
     expect(() => findProgram('fit', undefined)).toThrow(expect.objectContaining({ status: 127 }));
   });
