@@ -14,6 +14,9 @@ interface Source {
   readonly file: string;
 }
 
+/** What the parser complains of. */
+type Problem = Pick<Document['errors'][number] | Document['warnings'][number], 'code' | 'message'>;
+
 /** A text of a YAML file as a tree that knows where each part of it stands. @throws {OptionError} */
 export function parseYaml(yaml: Yaml, text: string, file: string): YamlNode {
   const lines = new yaml.LineCounter();
@@ -22,20 +25,29 @@ export function parseYaml(yaml: Yaml, text: string, file: string): YamlNode {
   const toldLines = new Set<number>();
   for (const problem of [...document.errors, ...document.warnings]) {
     const { line } = lines.linePos(problem.pos[0]);
-    if (!toldLines.has(line)) mistakes.add(notYaml(`${file}:${line}`, problem.message));
+    if (!toldLines.has(line)) mistakes.add(notYaml(`${file}:${line}`, problem));
     toldLines.add(line);
   }
   mistakes.throwIfAny();
   return new YamlNode({ yaml, document, lines, file }, document.contents, [], 0);
 }
 
-function notYaml(where: string, message: string): OptionError {
+function notYaml(where: string, { code, message }: Problem): OptionError {
   // What the parser quotes may be a secret.
   const words = message.replace(/[:"'`].*$/s, '').trim();
-  const remedy = /alias/i.test(words)
-    ? `put a text that begins with * in quotes: cron: '*/5 * * * *'`
-    : 'correct this line, or the one before it';
-  return new OptionError(where, 'hidden', `is not YAML (${words})`, remedy);
+  return new OptionError(where, 'hidden', `is not YAML (${words})`, remedyFor(code, words));
+}
+
+function remedyFor(code: string, words: string): string {
+  if (/alias/i.test(words)) return `put a text that begins with * in quotes: cron: '*/5 * * * *'`;
+  switch (code) {
+    case 'BAD_SCALAR_START':
+      return `put a text that begins with @, % or a backtick in quotes: cron: '@daily'`;
+    case 'BLOCK_AS_IMPLICIT_KEY':
+      return `put a text with a colon before a space in quotes: command: 'echo a: b'; or correct where the line begins`;
+    default:
+      return 'correct this line, or the one before it';
+  }
 }
 
 /** One value of the file. What it is asked for and is not, it says with file, line and key. */

@@ -107,6 +107,8 @@ jobs:
     [withJob('command: x'), ':2: jobs.settle has no cron', 'add one'],
     [withJob(cron), ':2: jobs.settle has no command', 'use a list of words'],
     [withJob('cron: * * * * *', 'command: x'), ':3 is not YAML', "cron: '*/5 * * * *'"],
+    [withJob('cron: @daily', 'command: x'), ':3 is not YAML', "in quotes: cron: '@daily'"],
+    [withJob(cron, 'command: echo a: b'), ':4 is not YAML', "in quotes: command: 'echo a: b'"],
     [withJob('cron: 5', 'command: x'), ':3: jobs.settle.cron is not a text', 'in quotes'],
     [
       withJob(`cron: '61 * * * *'`, 'command: x'),
