@@ -6,12 +6,14 @@ import { Latch } from './latch.js';
 import { LedTerm } from './led-term.js';
 import type { ResolvedElectionOptions } from './options.js';
 import type { Presence } from './presence.js';
+import type { UnheardWork } from './unheard-work.js';
 
 export interface CurrentTermOptions {
   readonly runtime: Runtime;
   readonly options: ResolvedElectionOptions;
   readonly announcer: Announcer;
   readonly presence: Presence;
+  readonly unheard: UnheardWork;
 }
 
 /** The term this process leads in, and the telling of its beginning and its end: each once, after the state. */
@@ -39,13 +41,17 @@ export class CurrentTerm {
   /** Begins a term; `undefined` if its lease has ended already (the process was frozen, say), and nothing is told. */
   begin(lease: Lease, campaignMs: number): LedTerm | undefined {
     if (lease.endReason !== undefined) return undefined;
-    const { runtime, options, announcer, presence } = this.#context;
+    const { runtime, options, announcer, presence, unheard } = this.#context;
+    const { drainMs } = options;
     const { term } = lease;
     const led = new LedTerm({
       lease,
       runtime,
-      drainMs: options.drainMs,
-      overdue: () => announcer.tell('workOverdue', { term }),
+      drainMs,
+      overdue: () => {
+        announcer.tell('workOverdue', { term });
+        unheard.overdue(drainMs);
+      },
     });
     this.#term = led;
     const leave = presence.hold();

@@ -5,7 +5,9 @@ import { heedsItsLease } from './lease-errors.js';
 export type WorkWarningCode =
   | 'TENURE_WORK_FAILED'
   | 'TENURE_WORK_RETURNED'
+  | 'TENURE_WORK_OVERDUE'
   | 'TENURE_RUN_FAILED'
+  | 'TENURE_RUN_OVERDUE'
   | 'TENURE_HANDLER_FAILED';
 
 export interface WorkWarningOptions {
@@ -36,6 +38,17 @@ export class WorkWarning {
   failed(error: unknown, next: string): void {
     if (!this.#isTold && !heedsItsLease(error))
       this.tell(`failed, and ${next}: ${sayThrown(error)}`);
+  }
+
+  /**
+   * It was told to stop so long ago, and goes on.
+   *
+   * @param heed what it would have to heed. @param meanwhile what does not happen until it stops.
+   */
+  overdue(forMs: number, heed: string, meanwhile: string): void {
+    this.tell(
+      `was told to stop ${forMs / 1_000} s ago, and goes on; ${meanwhile}. Nothing stops it but to heed ${heed}, or the end of this process`,
+    );
   }
 
   /** @param what it did, without a dot. */

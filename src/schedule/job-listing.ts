@@ -45,6 +45,8 @@ export interface JobListing {
   readonly aheadMs: number;
   /** A run that has not ended. */
   readonly open: RunRecord | undefined;
+  /** So long ago that run began, in milliseconds; 0 if none is open. */
+  readonly openMs: number;
   /** The run with the latest tick. */
   readonly latest: RunRecord | undefined;
   /** Runs that were asked for and have not begun, the oldest first. */
@@ -79,6 +81,7 @@ function listingOf(view: JobView, lease: LeaseRecord | undefined, nowMs: number)
     overdueMs: isDue ? Math.max(0, nowMs - nextMs) : 0,
     aheadMs: aheadOf(record, nowMs),
     open: open[0],
+    openMs: open[0] === undefined ? 0 : Math.max(0, nowMs - open[0].beganAtMs),
     problem: undefined,
   };
 }
@@ -102,6 +105,7 @@ function unreadable({ job, error }: CorruptJob): JobListing {
       term: 0,
       overdueMs: 0,
       aheadMs: 0,
+      openMs: 0,
     },
     ...{ leadership: 'unreadable', electedId: undefined, pause: undefined, nextMs: undefined },
     ...{ open: undefined, latest: undefined, requests: [], problem: error.message },

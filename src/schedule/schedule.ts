@@ -12,7 +12,6 @@ import { ClosedError, OptionError, redactSecrets } from '../errors/index.js';
 import { Emitter, type EventSource } from '../events/index.js';
 import { Leases, type LeasesOptions } from '../leases/index.js';
 import { OutageWarning } from '../leases/outage-warning.js';
-import { WorkWarning } from '../leases/work-warning.js';
 import { Backoff, sleep } from '../time/index.js';
 import type { JobStore } from './contract.js';
 import { type JobOptions, resolveJob } from './definition.js';
@@ -20,6 +19,7 @@ import { type ScheduleEvents, scheduleEventNames } from './events.js';
 import { longestJobNameBytes } from './job-name.js';
 import { Jobs, requireJobStore } from './jobs.js';
 import { JobLeader, type OwnJob } from './leader/leader.js';
+import { RunWarnings } from './leader/run-warnings.js';
 import type { JobWork } from './work.js';
 
 /** Durations in milliseconds of monotonic time; those of the leases are {@link LeasesOptions}'. */
@@ -117,7 +117,7 @@ export class Schedule implements AsyncDisposable {
     requireFunction('work', work, 'pass async ({ run }) => { ... }');
     if (this.#jobs.has(job))
       throw new OptionError('job', job, 'is defined already', 'give each job a name of its own');
-    this.#jobs.set(job, { job: resolved, work, warning: runWarningOf(job) });
+    this.#jobs.set(job, { job: resolved, work, warnings: new RunWarnings(job) });
     return this;
   }
 
@@ -250,13 +250,6 @@ const startPauses = { firstMs: 5_000, limitMs: 60_000 };
 /** Shorthand for `new Schedule(store, options)`. */
 export function schedule(store: JobStore, options: ScheduleOptions = {}): Schedule {
   return new Schedule(store, options);
-}
-
-function runWarningOf(job: string): WorkWarning {
-  return new WorkWarning({
-    ...{ code: 'TENURE_RUN_FAILED', who: `a run of the job "${job}"` },
-    listen: "schedule.events.on('runEnded', ...) and on('runFailed', ...)",
-  });
 }
 
 /** The name of a job and a slash have to fit behind it in the name of an election. */

@@ -5,7 +5,7 @@ import { UnreachableError } from '../../src/errors/index.js';
 import { memoryFence } from '../../src/fences/memory/index.js';
 import { LeaseEndedError, LeaseNotHeldError, Leases } from '../../src/leases/index.js';
 import { WorkWarning } from '../../src/leases/work-warning.js';
-import { Schedule } from '../../src/schedule/index.js';
+import { type JobOptions, Schedule } from '../../src/schedule/index.js';
 import { MemoryJobs, memoryJobs } from '../../src/schedule/memory/index.js';
 import { ShardWorker } from '../../src/shards/index.js';
 import { StreamWorker, Topic } from '../../src/streams/index.js';
@@ -45,19 +45,20 @@ function electionOf(work: () => unknown, name = 'payments') {
   const election = elections.election(name);
   const stop = new AbortController();
   const leading = election.lead(work, { signal: stop.signal });
-  ended.push(() => leading);
+  const settled = leading.catch(() => {});
+  ended.push(() => settled);
   ended.push(() => stop.abort());
   return { events: election.events, observed: elections, stop, leading };
 }
 
-function scheduleOf(work: () => unknown, retry?: { readonly limit: number }) {
+function scheduleOf(work: () => unknown, options: Partial<JobOptions> = {}) {
   const jobs = memoryJobs(new MemoryJobs(new MemoryStore({ runtime })), { runtime });
   const schedule = new Schedule(jobs, { id: 'a', runtime });
-  schedule.job('books', { cron: '* * * * *', ...(retry !== undefined && { retry }) }, work);
+  schedule.job('books', { cron: '* * * * *', ...options }, work);
   schedule.job('mails', { cron: '* * * * *' }, () => {});
   ended.push(() => schedule.close());
   schedule.start();
-  return { events: schedule.events, observed: schedule, jobs };
+  return { schedule, events: schedule.events, observed: schedule, jobs };
 }
 
 function shardWorkerOf(begin: () => Promise<void>) {
@@ -110,7 +111,7 @@ const failing = [
     who: 'a run of the job "books"',
     code: 'TENURE_RUN_FAILED',
     heardBy: ['runFailed', 'runEnded'],
-    begin: () => scheduleOf(typo, { limit: 1_000 }),
+    begin: () => scheduleOf(typo, { retry: { limit: 1_000 } }),
   },
   {
     who: 'the handler of the group "orders"',
@@ -179,6 +180,74 @@ describe('work that returns though nobody told it to stop', () => {
     expect(warnings().map((text) => text.split(':')[0])).toEqual([
       'TENURE_WORK_FAILED',
       'TENURE_WORK_RETURNED',
+    ]);
+  });
+});
+
+/** Work that heeds nothing. */
+const stuck = () => new Promise<never>(() => {});
+
+describe('the work of an election that goes on although it was told to stop', () => {
+  const begin = async () => {
+    const made = electionOf(stuck);
+    await runtime.advance(1_000);
+    made.stop.abort();
+    return made;
+  };
+
+  it('says so once, since when, and that nothing else can be done', async () => {
+    await begin();
+    await runtime.advance(29_000);
+    expect(warnings()).toEqual([]);
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([
+      expect.stringMatching(
+        /^TENURE_WORK_OVERDUE: the work of the election "payments" was told to stop 30 s ago, and goes on; .*Nothing stops it but to heed stopping and lease\.signal, or the end of this process\. .*use election\.events\.on\('workOverdue', \.\.\.\)/,
+      ),
+    ]);
+    expect(types()).toEqual(new Set(['TenureWorkWarning']));
+  });
+
+  it.each(['a listener', ...observers] as const)('is silent with %s', async (by) => {
+    const { events, observed } = await begin();
+    if (by === 'a listener') events.on('workOverdue', () => {});
+    else ended.push(observe(by, observed, runtime));
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe('a run that goes on although it was told to stop', () => {
+  const begin = () => scheduleOf(stuck, { timeoutMs: 10_000 });
+
+  it('says so once, a ttl after its time was over', async () => {
+    begin();
+    await runtime.advance(60_000 + 10_000 + 29_000);
+    expect(warnings()).toEqual([]);
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([
+      expect.stringMatching(
+        /^TENURE_RUN_OVERDUE: a run of the job "books" was told to stop 30 s ago, and goes on; nothing else of the job begins in this process meanwhile\. Nothing stops it but to heed its signal, or the end of this process\. .*use schedule\.events\.on\('runOverdue', \.\.\.\)/,
+      ),
+    ]);
+  });
+
+  it.each(['a listener', 'a logger'] as const)('is silent with %s', async (by) => {
+    const { events, observed } = begin();
+    if (by === 'a listener') events.on('runOverdue', () => {});
+    else ended.push(observe(by, observed, runtime));
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('is told for the run alone, and not for the leadership as well', async () => {
+    const { schedule } = begin();
+    await runtime.advance(61_000);
+    await runtime.advanceUntil(schedule.close());
+    await runtime.advance(600_000);
+    expect(warnings()).toEqual([
+      expect.stringMatching(/^TENURE_RUN_OVERDUE: /),
+      expect.stringContaining('the schedule "schedule" does not take part any more'),
     ]);
   });
 });

@@ -69,10 +69,11 @@ function asRow(listing: JobListing, last: RunRecord | undefined): string[] {
 }
 
 function sayNote(listing: JobListing): string {
-  const { pause, overdueMs, aheadMs } = listing;
+  const { pause, overdueMs, aheadMs, openMs } = listing;
   return [
     sayLeadership(listing),
     overdueMs < noticedMs ? '' : `due ${sayDuration(overdueMs)} ago`,
+    openMs < longMs ? '' : `begun ${sayDuration(openMs)} ago`,
     aheadMs === 0 ? '' : `${sayDuration(aheadMs)} ahead of the store's clock, which was set back`,
     pause === undefined ? '' : `paused ${sayAct(pause)}`,
     sayRequests(listing),
@@ -83,6 +84,8 @@ function sayNote(listing: JobListing): string {
 
 /** A leader begins what is due within moments, and nobody has to know of these. */
 const noticedMs = 5_000;
+/** A run that has been open for longer may hang. */
+const longMs = 60_000;
 
 /** Why nobody runs a job; nothing if somebody does. */
 export function sayLeadership(listing: JobListing): string {
@@ -116,7 +119,7 @@ function sayRequests({ requests }: JobListing): string {
 
 function listingAsJson(listing: JobListing, last: RunRecord | undefined): object {
   const { job, cron, timeZone, election, leaderId, term, pause, nextMs } = listing;
-  const { leadership, electedId = null, overdueMs, aheadMs, problem = null } = listing;
+  const { leadership, electedId = null, overdueMs, aheadMs, openMs, problem = null } = listing;
   return {
     ...{
       job,
@@ -129,6 +132,7 @@ function listingAsJson(listing: JobListing, last: RunRecord | undefined): object
       electedId,
       overdueMs,
       aheadMs,
+      openMs,
       problem,
     },
     nextAtMs: nextMs ?? null,

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { isTransient, RecordCorruptError } from '../../errors/index.js';
 import { type Emitter, onAbort } from '../../events/index.js';
 import { type Lease, LeaseNotHeldError } from '../../leases/index.js';
-import type { WorkWarning } from '../../leases/work-warning.js';
 import { type Runtime, ServerClock } from '../../time/index.js';
 import type { Adoption, ClaimResult, JobStore, JobsView, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
@@ -11,12 +10,12 @@ import type { ScheduleEvents } from '../events.js';
 import type { JobWork } from '../work.js';
 import { LedJob } from './led-job.js';
 import { type Patience, Pen, StoppedAskingError } from './pen.js';
+import type { RunWarnings } from './run-warnings.js';
 
 export interface OwnJob {
   readonly job: ResolvedJob;
   readonly work: JobWork;
-  /** Says that its runs fail, if nobody listens. */
-  readonly warning: WorkWarning;
+  readonly warnings: RunWarnings;
 }
 
 export interface JobLeaderOptions {
@@ -294,11 +293,11 @@ export class JobLeader {
     }
   }
 
-  #ledJob({ job, work, warning }: OwnJob, view: JobView): LedJob {
+  #ledJob({ job, work, warnings }: OwnJob, view: JobView): LedJob {
     const { runtime, events, overdueAfterMs } = this.#options;
     return new LedJob(
       {
-        ...{ job, work, warning, runtime, events, overdueAfterMs },
+        ...{ job, work, warnings, runtime, events, overdueAfterMs },
         stopping: this.#ending.signal,
         pen: this.#pen,
         nowMs: () => this.#nowMs(),

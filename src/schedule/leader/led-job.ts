@@ -1,5 +1,4 @@
 import type { Emitter } from '../../events/index.js';
-import type { WorkWarning } from '../../leases/work-warning.js';
 import { Backoff, type Runtime } from '../../time/index.js';
 import type { JobChange, JobView } from '../contract.js';
 import type { ResolvedJob } from '../definition.js';
@@ -20,11 +19,12 @@ import {
 import { dueOf } from './due-of.js';
 import { isKept, nothingIsPruned } from './past-runs.js';
 import { type Pen, StoppedAskingError } from './pen.js';
+import type { RunWarnings } from './run-warnings.js';
 
 export interface LedJobOptions {
   readonly job: ResolvedJob;
   readonly work: JobWork;
-  readonly warning: WorkWarning;
+  readonly warnings: RunWarnings;
   readonly pen: Pen;
   readonly runtime: Runtime;
   readonly stopping: AbortSignal;
@@ -241,7 +241,7 @@ export class LedJob {
     const attempt = new Attempt({
       ...{ run, work, pen, runtime, stopping, overdueAfterMs },
       timeoutMs: job.timeoutMs,
-      overdue: () => events.emit('runOverdue', { run }),
+      overdue: () => this.#overdue(run),
     });
     this.#attempt = attempt;
     this.#heed(this.#view);
@@ -249,6 +249,12 @@ export class LedJob {
     this.#attempt = undefined;
     const { progress } = attempt;
     await this.#settle({ ...run, ...(progress !== undefined && { progress }) }, outcome);
+  }
+
+  #overdue(run: RunRecord): void {
+    const { events, warnings, overdueAfterMs } = this.#options;
+    events.emit('runOverdue', { run });
+    if (events.listenerCount('runOverdue') === 0) warnings.overdue(overdueAfterMs);
   }
 
   async #settle(run: RunRecord, outcome: AttemptOutcome): Promise<void> {
@@ -275,11 +281,11 @@ export class LedJob {
 
   async #failed(run: RunRecord, state: RunState, detail: string, error: unknown): Promise<void> {
     const { retry } = this.#options.job;
-    const { runtime, events, nowMs, warning } = this.#options;
+    const { runtime, events, nowMs, warnings } = this.#options;
     const failureCount = run.failureCount + 1;
     if (failureCount > retry.limit) {
       await this.#end({ ...run, failureCount }, state, { detail });
-      if (events.listenerCount('runEnded') === 0) warning.failed(error, 'is not tried again');
+      if (events.listenerCount('runEnded') === 0) warnings.failed(error, 'is not tried again');
       return;
     }
     const pauses = { firstMs: retry.firstPauseMs, limitMs: retry.longestPauseMs };
@@ -294,7 +300,7 @@ export class LedJob {
     this.#opened(waiting);
     events.emit('runFailed', { run: waiting, error });
     const isHeard = events.listenerCount('runFailed') + events.listenerCount('runEnded') > 0;
-    if (!isHeard) warning.failed(error, 'is tried again');
+    if (!isHeard) warnings.failed(error, 'is tried again');
   }
 
   /** It goes on under the next term, and that is no fault of its own. If it cannot be written any more, it counts as one. */

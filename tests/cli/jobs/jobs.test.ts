@@ -59,6 +59,19 @@ describe('tenure jobs list, of a job that nobody runs,', () => {
     end();
   });
 
+  it('says since when a run is open, once that is long', async () => {
+    let end = () => {};
+    scene.work = () => new Promise<void>((resolve) => (end = resolve));
+    await scene.lead();
+    await scene.jobs('run', 'settle', ...why);
+    expect((await scene.jobs('list')).stdout).not.toContain('begun');
+    scene.openSince(Date.now() - 3_600_000);
+    expect((await scene.jobs('list')).stdout).toMatch(/^settle .* running .* begun 1 h.* ago$/m);
+    const [job] = JSON.parse((await scene.jobs('list', '-o', 'json')).stdout).jobs;
+    expect(job.openMs).toBeGreaterThanOrEqual(3_600_000);
+    end();
+  });
+
   it('says that nobody leads it, and who did', async () => {
     await scene.lead();
     await scene.schedule.close();

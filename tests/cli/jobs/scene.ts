@@ -73,6 +73,13 @@ export class JobScene {
     this.#edit('UPDATE job SET record = ? WHERE job = ?', JSON.stringify(record), 'settle');
   }
 
+  /** As if the run that is open had begun then. */
+  openSince(atMs: number): void {
+    const sql =
+      "UPDATE run SET record = json_set(record, '$.beganAtMs', CAST(? AS INTEGER)) WHERE is_open = 1";
+    this.#edit(sql, String(atMs));
+  }
+
   #edit(sql: string, ...values: string[]): void {
     const database = openDatabase(join(this.folder, 'tenure.db'));
     database.prepare(sql).run(...values);
