@@ -35,12 +35,21 @@ const spoken: Spoken = {
   trust: 'name the file of the authority that signed it with ?sslrootcert=FILE',
 };
 
+/** Whether the work may have committed by itself before; `unseen`: on a client whose answers nobody but its caller sees. */
+export type Commits = 'none' | 'possible' | 'unseen';
+
 interface Circumstances {
   /** Where a connection was to be made, if not where the caller says. */
   readonly address?: string;
   /** What was thrown in place of the error. Default: the error. */
   readonly thrown?: unknown;
+  /** What is known of the transaction that it ended. Default: that the work has committed nothing of it. */
+  readonly commits?: Commits | undefined;
 }
+
+/** What a loss before the commit leaves, where it is seen what the work does, and where it is not. */
+const nothingWritten = 'nothing was written';
+const nothingKnown = `${nothingWritten} unless the work has said COMMIT, which nobody can see on such a client`;
 
 /**
  * A failure of the `pg` client or of the server as one of tenure's errors.
@@ -51,10 +60,11 @@ export function classifyPostgresError(
   error: unknown,
   phase: PostgresPhase,
   what: string,
-  { address, thrown = error }: Circumstances = {},
+  { address, thrown = error, commits }: Circumstances = {},
 ): TenureError {
   if (error instanceof TenureError) return error;
   const cause = safeCause(thrown);
+  const left = commits === 'unseen' ? nothingKnown : nothingWritten;
   const state = sqlStateOf(error);
   if (state !== undefined) {
     const misconfigured = misconfiguration(state, phase, error, what);
@@ -68,17 +78,14 @@ export function classifyPostgresError(
     if (!meansLoss(state, phase)) {
       const hint =
         refusals[state] ?? `the server answered with SQLSTATE ${state}${constraintOf(error)}`;
-      return new StoreRefusedError(
-        state,
-        `${what} was refused, nothing was written: ${hint}.`,
-        cause,
-      );
+      return new StoreRefusedError(state, `${what} was refused, ${left}: ${hint}.`, cause);
     }
   } else if (isTrustProblem(error)) {
     return new StoreMisconfiguredError(`${what} was refused: ${trustHint(error)}.`, cause);
   }
   const kind = state === undefined ? undefined : kindOfCode(state);
-  return connectionLoss(phase, address === undefined ? what : `${what} at ${address}`, cause, kind);
+  const where = address === undefined ? what : `${what} at ${address}`;
+  return connectionLoss(phase, where, left, cause, kind);
 }
 
 /**
@@ -86,12 +93,17 @@ export function classifyPostgresError(
  *
  * @param loss what is known to have ended the connection, if anything is.
  */
-export function lostAtWork(loss: unknown, thrown: unknown, what: string): TenureError | undefined {
+export function lostAtWork(
+  loss: unknown,
+  thrown: unknown,
+  what: string,
+  commits?: Commits,
+): TenureError | undefined {
   const met = lossIn(thrown, loss);
   if (met === undefined) return undefined;
   // The server says why it ended a session; the client library, that it is over.
   const evidence = [met, loss].find((one) => sqlStateOf(one) !== undefined) ?? loss ?? met;
-  return classifyPostgresError(evidence, 'transaction', what, { thrown });
+  return classifyPostgresError(evidence, 'transaction', what, { thrown, commits });
 }
 
 /** As `pg` says it of a connection that is gone, and Node of its socket. */
@@ -116,6 +128,7 @@ function lossIn(thrown: unknown, loss: unknown): Error | undefined {
 function connectionLoss(
   phase: PostgresPhase,
   what: string,
+  left: string,
   cause: Error,
   kind: ErrorKind | undefined,
 ): TenureError {
@@ -141,7 +154,7 @@ function connectionLoss(
     case 'transaction':
       return unreachable(
         kind,
-        `${what} failed: ${lossOf(cause, connectionLost)} before the commit, so nothing was written; try again.`,
+        `${what} failed: ${lossOf(cause, connectionLost)} before the commit, so ${left}; try again.`,
         cause,
       );
     case 'guest':
@@ -149,7 +162,7 @@ function connectionLoss(
       if (!(cause instanceof NoAnswerError || cause.message === queryTimeout))
         return unreachable(
           kind,
-          `${what} failed: ${connectionLost}, which rolls the transaction back, so nothing was written; run the transaction again.`,
+          `${what} failed: ${connectionLost}, which rolls the transaction back, so ${left}; run the transaction again.`,
           cause,
         );
       return unreachable(

@@ -1,6 +1,7 @@
 import { withDeadline } from '../deadline.js';
 import type { PostgresClient } from './client.js';
 import {
+  type Commits,
   classifyPostgresError,
   endedByWork,
   failedTransaction,
@@ -12,6 +13,8 @@ import {
   wasOpen,
 } from './errors.js';
 import type { OpenTransaction, Rollback, TransactionAsk } from './open-transaction.js';
+import { TransactionWatch } from './watch.js';
+import { wireOf } from './wire.js';
 
 /**
  * A cursor that nobody reads. It lives exactly as long as the transaction that opened it, so that its end tells whether the
@@ -76,8 +79,12 @@ class MarkedTransaction implements OpenTransaction {
   readonly #client: PostgresClient;
   readonly #own: TransactionAsk;
   readonly #nonce: string;
+  /** Says what the marks cannot, where it can be had. */
+  readonly #watch: TransactionWatch | undefined;
 
   constructor(client: PostgresClient, own: TransactionAsk, nonce: string) {
+    const wire = wireOf(client);
+    this.#watch = wire && new TransactionWatch(wire);
     this.#client = client;
     this.#own = own;
     this.#nonce = nonce;
@@ -94,27 +101,32 @@ class MarkedTransaction implements OpenTransaction {
   }
 
   async giveUp(): Promise<Rollback> {
+    const { commits } = this;
     try {
       await send(this.#client, this.#own, giveUpText);
       return 'rolledBack';
     } catch (error) {
       const state = sqlStateOf(error);
       if (state === noSuchCursor) return 'endedByWork';
-      if (state !== failedTransaction) return 'unknown';
+      if (state !== failedTransaction) return commits === 'possible' ? 'endedByWork' : 'unknown';
     }
     return await this.#giveUpFailed();
   }
 
-  /** Its marks are at the server, which is gone: of work that does not commit by itself, `false` is right. */
-  readonly mayBeCommitted = false;
+  get commits(): Commits {
+    return this.#watch?.commits ?? 'unseen';
+  }
 
-  end(): void {}
+  end(): void {
+    this.#watch?.end();
+  }
 
   /**
    * Asks whether something of the transaction was committed before. In one message: behind a pooler the next one may reach
-   * another session.
+   * another session. The setting tells of a commit of the transaction that was begun, and not of what was committed after its rollback.
    */
   async #giveUpFailed(): Promise<Rollback> {
+    if (this.#watch?.standing === 'over' || this.#watch?.isCommittedInPart) return 'endedByWork';
     const look = `DO $$ BEGIN IF current_setting('${markSetting}', true) = '${this.#nonce}' THEN
     RAISE EXCEPTION 'tenure: the work has committed' USING ERRCODE = '${committedState}';
   END IF; END $$`;

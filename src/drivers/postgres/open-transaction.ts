@@ -1,3 +1,4 @@
+import type { Commits } from './errors.js';
 import type { Ask } from './session.js';
 
 /** How our own statements of a transaction are asked; the work's are not timed by us. */
@@ -12,8 +13,11 @@ export interface OpenTransaction {
   commit(): Promise<void>;
   /** Rolls back, and finds out whether it is the transaction which was begun that is rolled back. Never throws. */
   giveUp(): Promise<Rollback>;
-  /** Whether the work may have committed it, as far as the answers tell that have come: what is left to say once the connection is gone. */
-  readonly mayBeCommitted: boolean;
+  /**
+   * Whether the work may have committed it, as far as the answers tell that have come: what is left to say once the connection is
+   * gone. `unseen`: on a client whose answers nobody but its caller sees.
+   */
+  readonly commits: Commits;
   /** Leaves nothing of ours with the client. */
   end(): void;
 }

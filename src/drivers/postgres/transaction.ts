@@ -67,13 +67,13 @@ export async function runTransaction<Client extends PostgresClient, Result>(
     isClean = true;
     return result;
   } catch (error) {
-    if (meansLoss(error)) throw error;
+    if (meansLoss(error)) throw isAtWork ? lostAfter(open, steps.ask, error) : error;
     // A commit that the server refuses for another reason has ended the transaction that was begun.
     const mayBeAnother = isAtWork || isRefusedWith(failedTransaction, error);
     const end = mayBeAnother ? await giveUp(session, open) : await rollback(session, steps.ask);
     if (end === 'endedByWork') throw endedByWork(steps.ask.what, error);
     if (isAtWork && end === 'unknown')
-      throw lostAtWork(session.loss, error, steps.ask.what) ?? error;
+      throw lostAtWork(session.loss, error, steps.ask.what, open?.commits) ?? error;
     isClean = end === 'rolledBack' && !isRefusedWith(wasOpen, error);
     throw isClean ? await explained(session, steps.ask, error) : error;
   } finally {
@@ -106,11 +106,21 @@ async function commit<Client extends PostgresClient>(
 ): Promise<void> {
   // A commit that cannot be sent any more has a known outcome.
   if (session.loss !== undefined) {
-    throw open.mayBeCommitted
-      ? endedByWork(own.what, session.loss)
-      : classifyPostgresError(session.loss, 'transaction', own.what);
+    const { commits } = open;
+    const told = classifyPostgresError(session.loss, 'transaction', own.what, { commits });
+    throw lostAfter(open, own, told);
   }
   await open.commit();
+}
+
+/** What a loss before the commit means, by what the work has done. */
+function lostAfter(
+  open: OpenTransaction | undefined,
+  { what }: TransactionAsk,
+  error: unknown,
+): unknown {
+  const isUnknown = error instanceof OutcomeUnknownError || open?.commits !== 'possible';
+  return isUnknown ? error : endedByWork(what, error);
 }
 
 async function giveUp<Client extends PostgresClient>(
@@ -119,7 +129,7 @@ async function giveUp<Client extends PostgresClient>(
 ): Promise<Rollback> {
   if (open === undefined) return 'unknown';
   if (session.loss === undefined) return await open.giveUp();
-  return open.mayBeCommitted ? 'endedByWork' : 'unknown';
+  return open.commits === 'possible' ? 'endedByWork' : 'unknown';
 }
 
 async function rollback<Client extends PostgresClient>(

@@ -9,15 +9,20 @@ export type Standing = 'same' | 'doubtful' | 'over';
  */
 export class TransactionWatch {
   standing: Standing = 'same';
-  /** Whether one was begun after `standing` became doubtful: in between, statements may have been committed one by one. */
-  mayHaveCommitted = false;
-  readonly #wire: Wire;
+  /** Whether another one was begun after `standing` became doubtful: in between, statements may have been committed one by one. */
+  isCommittedInPart = false;
+  readonly #wire: Pick<Wire, 'on' | 'removeListener'>;
   #hasSavepoints = false;
   readonly #onComplete = ({ text }: { text?: unknown }) => this.#see(text);
 
-  constructor(wire: Wire) {
+  constructor(wire: Pick<Wire, 'on' | 'removeListener'>) {
     this.#wire = wire;
     wire.on('commandComplete', this.#onComplete);
+  }
+
+  /** What is left to say once the connection is gone. */
+  get commits(): 'none' | 'possible' {
+    return this.standing === 'same' ? 'none' : 'possible';
   }
 
   end(): void {
@@ -39,7 +44,7 @@ export class TransactionWatch {
         break;
       case 'BEGIN':
       case 'START TRANSACTION':
-        this.mayHaveCommitted ||= this.standing === 'doubtful';
+        this.isCommittedInPart ||= this.standing === 'doubtful';
         break;
     }
   }

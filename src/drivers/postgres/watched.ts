@@ -93,12 +93,12 @@ class WatchedTransaction implements OpenTransaction {
       await exchange(this.#client, this.#own, () => this.#givingUp());
       return 'rolledBack';
     } catch (error) {
-      return tellsOfEnd(error) || this.mayBeCommitted ? 'endedByWork' : 'unknown';
+      return tellsOfEnd(error) || this.commits === 'possible' ? 'endedByWork' : 'unknown';
     }
   }
 
-  get mayBeCommitted(): boolean {
-    return this.#watch.standing !== 'same';
+  get commits(): 'none' | 'possible' {
+    return this.#watch.commits;
   }
 
   end(): void {
@@ -126,10 +126,10 @@ class WatchedTransaction implements OpenTransaction {
    */
   #givingUp(): Uint8Array | Error {
     const status = this.#client.getTransactionStatus();
-    const { standing, mayHaveCommitted } = this.#watch;
+    const { standing, isCommittedInPart } = this.#watch;
     if (standing === 'over' || status === 'I') return new OverError();
     if (standing === 'same') return rollbackMessage;
-    if (status === 'E') return mayHaveCommitted ? new OverError() : rollbackMessage;
+    if (status === 'E') return isCommittedInPart ? new OverError() : rollbackMessage;
     return queryMessage(`${this.#assertSame()}; ROLLBACK`);
   }
 

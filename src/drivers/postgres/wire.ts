@@ -16,6 +16,14 @@ export interface Wire {
   ): unknown;
 }
 
+/** Where what the server says to each statement can be seen: of a client of the package `pg`, however it sends. */
+export function wireOf(client: PostgresClient): Pick<Wire, 'on' | 'removeListener'> | undefined {
+  const { connection } = client as unknown as Partial<WiredClient>;
+  const isSeen =
+    typeof connection?.on === 'function' && typeof connection.removeListener === 'function';
+  return isSeen ? connection : undefined;
+}
+
 /** What a `pg` client takes that it did not make: it calls `submit` when it is this one's turn, and then hands on what comes. */
 export interface Submittable {
   submit(connection: Wire): Error | null;

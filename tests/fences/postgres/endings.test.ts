@@ -12,11 +12,7 @@ import {
   it,
   vi,
 } from 'vitest';
-import {
-  OutcomeUnknownError,
-  StoreRefusedError,
-  UnreachableError,
-} from '../../../src/errors/index.js';
+import { OutcomeUnknownError, StoreRefusedError } from '../../../src/errors/index.js';
 import { freshName, tokenOf } from '../../../src/fences/conformance/scenario.js';
 import { type PostgresFence, postgresFence } from '../../../src/fences/postgres/index.js';
 import type { FreshDatabase } from '../../support/servers/index.js';
@@ -74,24 +70,6 @@ describe.each(Object.entries(clients))('on a client %s', (kind, take) => {
       });
       expect(await readData(database.url, name)).toBe('kept');
     });
-
-    it.each([false, true])(
-      'is of unknown outcome, where it is watched, if its work committed by itself and then lost the connection (caught: %s)',
-      async (isCaught) => {
-        const name = freshName('committed');
-        const attempt = fence.transaction(await tokenUnder('claimed', name), async (client) => {
-          await put(client, name, 'kept');
-          await client.query('COMMIT');
-          const killed = client.query('SELECT pg_terminate_backend(pg_backend_pid())');
-          if (isCaught) await killed.catch(() => {});
-          else await killed;
-        });
-        await expect(attempt).rejects.toBeInstanceOf(
-          isWatched || isCaught ? OutcomeUnknownError : UnreachableError,
-        );
-        expect(await readData(database.url, name)).toBe('kept');
-      },
-    );
 
     it('has the error of its work though that released the client itself', async () => {
       const name = freshName('released');
@@ -407,21 +385,6 @@ describe('a transaction on a client of pg', () => {
     expect(tags.length).toBeGreaterThan(shortest.length);
     expect([await seen(), tags]).toEqual(['30s', shortest]);
     await limited.end();
-  });
-
-  it('never says that nothing was written after work that leaves it, writes, and fails in another', async () => {
-    const name = freshName('between');
-    const token = tokenOf(name, 5);
-    await fence.claim(token);
-    const attempt = fence.transaction(token, async (client) => {
-      await client.query('SAVEPOINT here');
-      await client.query('ROLLBACK');
-      await put(client, name, 'there');
-      await client.query('BEGIN');
-      await client.query('SELECT 1 / 0');
-    });
-    await expect(attempt).rejects.toBeInstanceOf(OutcomeUnknownError);
-    expect(await readData(database.url, name)).toBe('there');
   });
 
   it('goes on where its prepared statements are gone', async () => {
