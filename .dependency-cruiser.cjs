@@ -223,6 +223,8 @@ module.exports = {
   options: {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
+    // What every module that names a type of Node's depends on, and no program.
+    exclude: { path: 'node_modules/@types/node/' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['types', 'import', 'node', 'default'],

@@ -21,7 +21,7 @@ describe('the manifest', () => {
 
   it('makes every store client and framework optional, with a lower bound only', () => {
     const peers = manifest.peerDependencies ?? {};
-    const scoped = ['@nestjs/common', '@nestjs/core', '@opentelemetry/api'];
+    const scoped = ['@nestjs/common', '@nestjs/core', '@opentelemetry/api', '@types/node'];
     const others = ['ioredis', 'libsql', 'mysql2', 'pg', 'prom-client', 'redis'];
     expect(Object.keys(peers).sort()).toEqual([...scoped, ...others]);
     for (const [name, range] of Object.entries(peers)) {
