@@ -9,7 +9,7 @@ import {
   type Written,
 } from '../../drivers/redis/index.js';
 import { requireInstance } from '../../errors/checks.js';
-import { OptionError, OutcomeUnknownError, StoreRefusedError } from '../../errors/index.js';
+import { OptionError, StoreRefusedError, type TenureError } from '../../errors/index.js';
 import type { EventSource, Unsubscribe } from '../../events/index.js';
 import type { EndReason } from '../../leases/index.js';
 import { runBatches } from '../batch.js';
@@ -25,7 +25,7 @@ import {
 } from '../rule.js';
 import { RedisBatch } from './batch.js';
 import { batchCall, installedText, singleOf } from './call.js';
-import { failureOf, notConfirmed, refused } from './failures.js';
+import { executedInPart, type Failure, notConfirmed, refused } from './failures.js';
 import { Gathering, type SingleCommand } from './gathering.js';
 import { FenceKeys } from './keys.js';
 import {
@@ -50,7 +50,7 @@ export interface RedisFence extends Fence<RedisBatch>, EventSource<RedisConnecti
  * none of them.
  *
  * Redis takes nothing back: a command that fails inside the script leaves those before it executed, and the call rejects
- * with {@link OutcomeUnknownError}. Types of keys, memory and the right to write are looked at before the first.
+ * with `OutcomeUnknownError`. Types of keys, memory and the right to write are looked at before the first.
  *
  * Terms are kept as the server keeps its data. A fence that has seen a name installed, and finds it gone, refuses the next
  * write of it (`StoreRefusedError` with `FENCE_LOST`) until it is claimed anew; one that begins then cannot know.
@@ -197,10 +197,12 @@ class FenceInRedis implements RedisFence {
     if (command === undefined) return this.#execute(accepted.title, accepted, batch);
     return new Promise((resolve, reject) => {
       const anew = () => resolve(this.#execute(accepted.title, accepted, batch));
+      const refuse = (failure: Failure) => reject(this.#refused(failure));
       const remember = () => this.#remember(accepted.name);
       const single = new SingleBatch(command, accepted.title, batch, {
         resolve,
         reject,
+        refuse,
         anew,
         remember,
       });
@@ -243,12 +245,10 @@ class FenceInRedis implements RedisFence {
           `${title} was refused: the term of "${name}" was installed and is gone, so the server has lost data, and an earlier owner may have written since. Claim it, and read again what you know.`,
         );
       case 'failed':
-        throw refused(title, batch, place, detail);
+        throw this.#refused({ title, batch, place, words: detail });
       case 'part':
         this.#remember(name);
-        throw new OutcomeUnknownError(
-          `${title} was executed in part: ${failureOf(batch, place, detail)}, and those before it stay, since Redis takes nothing back. Look at what is there.`,
-        );
+        throw executedInPart({ title, batch, place, words: detail });
       case 'type':
         throw new StoreRefusedError(
           'WRONGTYPE',
@@ -257,6 +257,11 @@ class FenceInRedis implements RedisFence {
       default:
         throw corruptTerm(`what stands under "${this.#keys.term(name)}"`);
     }
+  }
+
+  #refused(failure: Failure): TenureError {
+    const { connection, topology } = this.#session;
+    return refused(failure, { address: connection.address, topology });
   }
 
   async #run(

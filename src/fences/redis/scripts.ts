@@ -42,7 +42,8 @@ end`;
  *   effects are kept (empty: for ever); e; their e ids; t, and t times: number of a key (of KEYS) and the type that it must
  *   have, or not be there; then for each command how many words it has, and these.
  * - Returns `done` and the replies | `stale`, installed term | `lost` | `ended`, reason | `changed` | `type`, number of
- *   the key | `failed`, the server's words and the number of the command | `part`, likewise | `corrupt`.
+ *   the key | `failed`, the server's words and the number of the command or the name of one that is the fence's own | `part`, the
+ *   server's words and the number of the command | `corrupt`.
  * - Keeps true: the installed term never falls, and no lower one writes after it; all but `done` and `part` have changed
  *   nothing. `part` means that the commands before the one that failed were executed, and none after it: nothing takes back
  *   what a script has written, so their term is installed.
@@ -71,19 +72,34 @@ for i = at + 1, firstCommand - 1, 2 do
   if is ~= 'none' and is ~= ARGV[i + 1] then return { 'type', ARGV[i] } end
 end
 
--- Writes nothing, but is refused where writes are: by a server without memory, disk or replicas, or by a replica. One
--- write alone is refused by itself.
-local isOne = firstCommand <= #ARGV and firstCommand + tonumber(ARGV[firstCommand]) == #ARGV
-if isNew or effectCount > 0 or not isOne then call('SETRANGE', KEYS[1], 0, '') end
-
 local replies, failure = {}, nil
+local function isRefused(reply)
+  if type(reply) ~= 'table' or not reply.err then return false end
+  -- Of no command, but of the whole script: of a server that is no master any more.
+  if #replies == 0 and string.find(reply.err, '^READONLY') then error(reply) end
+  return true
+end
+
+-- These change nothing, but are refused where writes are: by a server without memory, disk or replicas, by a replica, and to
+-- a user without the right. The fence's own writes stand here with a condition that does not hold, since the commands that come
+-- before them cannot be taken back. One command alone is refused by itself.
+local function canWrite(...)
+  local reply = pcall(...)
+  if isRefused(reply) then failure = { 'failed', reply.err, (...) } end
+  return not failure
+end
 local installing = '1|' .. term .. '|' .. digest
+if isNew and not canWrite('SET', KEYS[1], installing, installed and 'NX' or 'XX') then return failure end
+for i = 1, effectCount do
+  if not canWrite('SET', KEYS[firstEffect + i], ARGV[7 + i], 'XX') then return failure end
+end
+local isOne = firstCommand <= #ARGV and firstCommand + tonumber(ARGV[firstCommand]) == #ARGV
+local isProved = isNew or effectCount > 0 or isOne
+if not isProved and not canWrite('SETRANGE', KEYS[1], 0, '') then return failure end
+
 local function write(...)
   local reply = pcall(...)
-  local isRefused = type(reply) == 'table' and reply.err
-  if isRefused then
-    -- Of no command, but of the whole script: of a server that is no master any more.
-    if #replies == 0 and string.find(reply.err, '^READONLY') then error(reply) end
+  if isRefused(reply) then
     failure = { #replies == 0 and 'failed' or 'part', reply.err, #replies + 1 }
     -- What stays was written under this term: nobody of a lower one writes after it.
     if isNew and #replies > 0 then pcall('SET', KEYS[1], installing) end

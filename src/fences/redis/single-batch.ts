@@ -1,10 +1,11 @@
 import type { RedisBatch } from './batch.js';
-import { notConfirmed, refused } from './failures.js';
+import { type Failure, notConfirmed } from './failures.js';
 import type { Single, SingleCommand } from './gathering.js';
 
 export interface SingleOutcome {
   resolve(isExecuted: true): void;
   reject(error: Error): void;
+  refuse(failure: Failure): void;
   /** By the whole script. */
   anew(): void;
   /** That the name is installed. */
@@ -43,7 +44,7 @@ export class SingleBatch implements Single {
   }
 
   refused(words: unknown): void {
-    this.#outcome.reject(refused(this.title, this.#batch, 1, words));
+    this.#outcome.refuse({ title: this.title, batch: this.#batch, place: 1, words });
   }
 
   judgeAnew(): void {

@@ -31,7 +31,7 @@ registerBatchFenceConformance(
   { describe, it },
 );
 
-/** A first write, an effect and a second write, whose keys have to be of a type. */
+/** A first write, an effect and a second write, whose keys have to be of a type; then several commands without an effect. */
 async function isWorking(): Promise<boolean> {
   await admin.flushall();
   await admin.script('FLUSH');
@@ -44,6 +44,10 @@ async function isWorking(): Promise<boolean> {
         batch.command('HSET', `${fence.hashTag}:data`, 'a', `${seq}`);
         batch.command('RPUSH', `${fence.hashTag}:log`, `${seq}`);
       });
+    await fence.transaction(token, async (batch) => {
+      batch.command('HSET', `${fence.hashTag}:data`, 'a', '3');
+      batch.command('HSET', `${fence.hashTag}:data`, 'b', '3');
+    });
     return true;
   } catch {
     return false;

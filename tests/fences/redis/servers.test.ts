@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -8,7 +10,12 @@ import {
   StoreRefusedError,
 } from '../../../src/errors/index.js';
 import { tokenOf } from '../../../src/fences/conformance/scenario.js';
-import { type RedisFence, type RedisFenceOptions, redisFence } from '../../../src/redis.js';
+import {
+  type RedisBatch,
+  type RedisFence,
+  type RedisFenceOptions,
+  redisFence,
+} from '../../../src/redis.js';
 import { FaultProxy } from '../../support/proxy.js';
 import { startRedis, startRedisCluster } from '../../support/servers/index.js';
 import { withRedis } from './subject.js';
@@ -27,6 +34,18 @@ function opened<Resource extends (typeof open)[number]>(resource: Resource): Res
 const token = tokenOf('ledger', 7);
 const add = (fence: RedisFence, key = 'total') =>
   fence.transaction(token, async (batch) => batch.command('INCRBY', key, 10));
+
+async function failureOf(attempt: Promise<unknown>): Promise<Error> {
+  return await attempt.then(
+    () => new Error('it was executed'),
+    (error: Error) => error,
+  );
+}
+
+async function secondOf(attempts: readonly Promise<unknown>[]): Promise<unknown> {
+  await Promise.allSettled(attempts);
+  return await attempts[1];
+}
 
 describe('the Redis fence behind a connection that fails', { timeout: 30_000 }, () => {
   async function behindProxy(options: RedisFenceOptions = {}) {
@@ -102,6 +121,62 @@ describe('the Redis fence on a server', { timeout: 60_000 }, () => {
       expect(await redis.get('old')).toBe('there');
     });
   });
+
+  /** What the server refuses, and how it is brought to that. */
+  const refusals = {
+    OOM: (redis: Redis) => redis.config('SET', 'maxmemory', '1'),
+    NOREPLICAS: (redis: Redis) => redis.config('SET', 'min-replicas-to-write', '1'),
+    MISCONF: async (redis: Redis, dir: string) => {
+      await mkdir(join(dir, 'dump.rdb'));
+      await redis.config('SET', 'save', '3600 1');
+      await redis.bgsave();
+      const hasFailed = async () => /bgsave_status:err/.test(await redis.info('persistence'));
+      await expect.poll(hasFailed).toBe(true);
+    },
+  };
+  const remedies = {
+    OOM: [StoreRefusedError, 'Give the server more memory'],
+    NOREPLICAS: [StoreRefusedError, 'Bring its replicas back, or lower min-replicas-to-write'],
+    MISCONF: [StoreMisconfiguredError, 'repair that first'],
+  } as const;
+
+  it.each(['OOM', 'NOREPLICAS', 'MISCONF'] as const)(
+    'that takes no writes (%s) is told with its remedy, by a claim as by any batch',
+    async (code) => {
+      const server = opened(await startRedis());
+      const fence = opened(redisFence(server.url));
+      await fence.claim(token);
+      const newTerm = tokenOf('ledger', 8);
+      const set = (batch: RedisBatch, key = 'a') => void batch.command('SET', key, 'x');
+      const one = (under = token) => fence.transaction(under, async (batch) => set(batch));
+      const several = (under = token) =>
+        fence.transaction(under, async (batch) => {
+          set(batch);
+          set(batch, 'b');
+        });
+      const writes = [
+        () => one(),
+        () => secondOf([one(), one()]),
+        () => several(),
+        () => one(newTerm),
+        () => several(newTerm),
+        () => fence.claim(newTerm),
+      ];
+      const [kind, remedy] = remedies[code];
+      await withRedis(server.url, async (redis) => {
+        await refusals[code](redis, server.dir);
+        for (const write of writes) {
+          const error = await failureOf(write());
+          expect(error).toBeInstanceOf(kind);
+          for (const words of [code, '"ledger"', remedy]) expect(error.message).toContain(words);
+        }
+        expect(await redis.exists('a', 'b')).toBe(0);
+        expect(await fence.installedTerm('ledger')).toBe(token.term);
+        // With it the server would not end before it has saved.
+        await redis.config('SET', 'save', '');
+      });
+    },
+  );
 
   it('that is no master any more is left for the one that is, by one command as by several', async () => {
     const old = opened(await startRedis());
