@@ -56,14 +56,25 @@ export function installCommand(error: unknown): string | undefined {
   return /^run:? `?(npm install [\w@/-]+)/.exec(error.remedy)?.[1];
 }
 
+/** What is left behind by a command that was stopped. */
+export interface Aftermath {
+  readonly words: string;
+  /** A command that tells more. */
+  readonly next?: string;
+}
+
 /** A person or a supervisor asked us to stop, or whoever read the output has gone. */
 export class InterruptedError extends Error {
+  readonly signal: NodeJS.Signals;
   /** 128 and the number of the signal: 130 for Ctrl-C, 143 for SIGTERM. */
   readonly status: number;
+  readonly aftermath: Aftermath;
 
-  constructor(signal: NodeJS.Signals) {
+  constructor(signal: NodeJS.Signals, aftermath: Aftermath = { words: 'cleaned up' }) {
     super(`stopped by ${signal === 'SIGPIPE' ? 'a closed output' : signal}`);
     this.name = 'InterruptedError';
+    this.signal = signal;
+    this.aftermath = aftermath;
     this.status = 128 + constants.signals[signal];
   }
 }

@@ -26,7 +26,10 @@ export function reportFailure(
 ): number {
   const status = exitStatusOf(error);
   if (error instanceof InterruptedError) {
-    terminal.note(`tenure ${command}: ${error.message}, cleaned up`);
+    const { words, next } = error.aftermath;
+    const what = `tenure ${command}: ${error.message}, ${words}`;
+    terminal.note(hang(what, terminal.noteColumns, '  '));
+    if (next !== undefined) terminal.note(`  next:    ${next}`);
     return status;
   }
   const what = `tenure${command === '' ? '' : ` ${command}`}: ${messageOf(error, status)}`;

@@ -11,6 +11,9 @@ export type RunCommand = (
   body: (signal: AbortSignal) => Promise<boolean | number>,
 ) => Promise<void>;
 
+/** How long a command that was stopped has to end by itself. */
+const lingerMs = 200;
+
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -38,6 +41,8 @@ export function commandRunner(terminal: Terminal): RunCommand {
       process.exitCode = typeof answer === 'number' ? answer : statusOf(answer);
     } catch (error) {
       process.exitCode = reportFailure(terminal, command, error, targets);
+      // A request or a connection that was given up would keep the process until its time is over.
+      if (error instanceof InterruptedError) setTimeout(() => process.exit(), lingerMs).unref();
     } finally {
       isRunning = false;
       for (const signal of stopSignals) process.off(signal, stop);

@@ -1,7 +1,9 @@
 import type { CallOptions, Coordinator } from '../coordinators/index.js';
 import { OptionError } from '../errors/index.js';
 import { type Runtime, realRuntime } from '../time/index.js';
+import { closeUnlessStopped, heard } from './heard.js';
 import { commandWriter, type WriteCommand } from './next-command.js';
+import { PendingAct } from './pending-act.js';
 import type { RunCommand } from './run.js';
 import { type Flags, resolveSettings } from './settings/index.js';
 import { memoryUrl } from './store-url.js';
@@ -19,6 +21,8 @@ export interface StoreSession {
   readonly namespace: string;
   /** Writes a command to run next, for people, on this store. */
   readonly write: WriteCommand;
+  /** What it has asked the store to do. */
+  readonly pending: PendingAct;
 }
 
 /** What a command about names works with. */
@@ -57,8 +61,13 @@ export function runAtPlace(
     const { value: namespace } = settings.namespace;
     targets.push(url);
     refuseMemory(url, source);
-    const common = { terminal, runtime: realRuntime, signal, namespace };
-    return await body({ url, source, namespace }, { ...common, write: commandWriter(flags) });
+    const pending = new PendingAct(signal);
+    const common = { terminal, runtime: realRuntime, signal, namespace, pending };
+    try {
+      return await body({ url, source, namespace }, { ...common, write: commandWriter(flags) });
+    } catch (error) {
+      throw pending.told(error);
+    }
   });
 }
 
@@ -76,6 +85,26 @@ export function runOnStore(
       return await body({ ...common, coordinator, address: stores.address });
     } finally {
       await coordinator.close();
+    }
+  });
+}
+
+/** As {@link runOnStore}, for a command that ends at once when somebody stops it, whatever it waits for at the store. */
+export function askStore(
+  wiring: Wiring,
+  command: string,
+  flags: Flags,
+  body: (session: Session) => Promise<boolean | number>,
+): Promise<void> {
+  return runAtPlace(wiring, command, flags, async ({ url, source, namespace }, common) => {
+    const { signal } = common;
+    const stores = await openStores(url, namespace, source);
+    const coordinator = stores.openCoordinator();
+    const session = { ...common, address: stores.address };
+    try {
+      return await body({ ...session, coordinator: heard(coordinator, signal) });
+    } finally {
+      await closeUnlessStopped(coordinator, signal);
     }
   });
 }

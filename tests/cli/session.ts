@@ -1,4 +1,5 @@
 import { commandWriter } from '../../src/cli/next-command.js';
+import { PendingAct } from '../../src/cli/pending-act.js';
 import type { Session } from '../../src/cli/session.js';
 import type { Terminal } from '../../src/cli/terminal.js';
 import { Holder } from '../../src/coordinators/index.js';
@@ -152,6 +153,7 @@ export function createDesk(): Desk {
     address: 'redis://store.example:6379',
     namespace: 'default',
     write: commandWriter({ url: 'redis://ops:secret@store.example:6379' }),
+    pending: new PendingAct(stopping.signal),
   };
   return {
     session,

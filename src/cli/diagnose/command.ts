@@ -4,7 +4,7 @@ import { OptionError } from '../../errors/index.js';
 import { durationForm, parseDuration } from '../duration.js';
 import { problemOf } from '../naming.js';
 import { outputOption } from '../output-option.js';
-import { runOnStore, type Wiring } from '../session.js';
+import { askStore, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
 
 interface DiagnoseFlags extends Flags {
@@ -41,7 +41,7 @@ to (tenure run --no-evidence). Exit status: 0 also if the news is bad.
 `,
   );
   command.action((name: string, flags: DiagnoseFlags) =>
-    runOnStore(wiring, 'diagnose', flags, async (session) => {
+    askStore(wiring, 'diagnose', flags, async (session) => {
       validateName(name, 'NAME');
       const since = flags.since === undefined ? {} : parseSince(flags.since);
       const beforeMs = flags.before === undefined ? undefined : parseBefore(flags.before);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Examination, Purpose } from '../../doctor/finding.js';
 import { OptionError } from '../../errors/index.js';
 import { realRuntime } from '../../time/index.js';
+import { orAborted } from '../heard.js';
 import { naming, placesIn } from '../naming.js';
 import { schemaOf, withSchema } from '../postgres-url.js';
 import { call } from '../session.js';
@@ -68,14 +69,4 @@ async function examineStore(url: string, source: string, purpose: Purpose): Prom
     case 'memory':
       throw new OptionError(source, url, 'is a memory of one process', `use ${urlForms}`);
   }
-}
-
-/** Whoever stops the command does not wait for a store that hangs. @throws the reason of the signal. */
-function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -27,9 +27,7 @@ export async function runNow(
   }
   // Made once, so that what is asked again is the same run.
   const id = `${job}!${runtime.randomHex(8)}`;
-  const asked = await way.insist(() =>
-    store.request({ id, job, by, reason }, { timeoutMs: 5_000 }),
-  );
+  const asked = await way.act(() => store.request({ id, job, by, reason }, { timeoutMs: 5_000 }));
   if (asked === undefined) throw new JobUnknownError(job);
   session.terminal.note(`asked for run ${visible(id)}`);
   const verdict = await way.untilSeen(async () => {
@@ -70,7 +68,7 @@ export async function pause(session: JobSession, order: JobOrder): Promise<numbe
   const { job, by, reason } = order;
   const way = new OrderUnderWay(session, order);
   const before = await way.look();
-  const stands = await way.insist(() => session.jobs.pause(job, { by, reason }));
+  const stands = await way.act(() => session.jobs.pause(job, { by, reason }));
   const name = visible(job);
   const say =
     before.pause === undefined
@@ -87,7 +85,7 @@ export async function resume(session: JobSession, order: JobOrder): Promise<numb
   const way = new OrderUnderWay(session, order);
   // Asked before: an answer that was lost would read as if there had been no pause.
   const { pause: stood } = await way.look();
-  await way.insist(() => session.jobs.resume(job));
+  await way.act(() => session.jobs.resume(job));
   const next = sayNext(await way.look());
   const what = stood === undefined ? 'was not paused' : `is resumed (paused ${sayAct(stood)})`;
   return way.conclude('resume', { holds: true, say: `${visible(job)} ${what}; ${next}` });
@@ -159,7 +157,7 @@ async function agreedOr(
 async function cancelRun(session: JobSession, order: JobOrder, id: string): Promise<number> {
   const { job, by, reason } = order;
   const way = new OrderUnderWay(session, order);
-  await way.insist(() => session.jobs.cancel(job, id, { by, reason }));
+  await way.act(() => session.jobs.cancel(job, id, { by, reason }));
   return await untilCancelled(way, id);
 }
 
@@ -183,9 +181,7 @@ async function withdraw(
   const way = new OrderUnderWay(session, order);
   let begunId: string | undefined;
   for (const { id } of asked) {
-    const result = await way.insist(() =>
-      store.cancel(job, id, { by, reason }, { timeoutMs: 5_000 }),
-    );
+    const result = await way.act(() => store.cancel(job, id, { by, reason }, { timeoutMs: 5_000 }));
     if (result === 'marked') begunId = id;
   }
   if (begunId !== undefined) return await untilCancelled(way, begunId);
@@ -254,7 +250,7 @@ export async function forget(
     const way = new OrderUnderWay(session, order);
     const name = visible(job);
     try {
-      await way.insist(() => session.jobs.forget(job));
+      await way.act(() => session.jobs.forget(job));
     } catch (error) {
       if (error instanceof JobInUseError)
         return way.conclude('forget', { holds: false, say: error.message, run: error.run });

@@ -4,6 +4,7 @@ import { checkWords } from '../../coordinators/requests.js';
 import { OptionError } from '../../errors/index.js';
 import { validateJobName } from '../../schedule/job-name.js';
 import { checkRunId, mostRuns } from '../../schedule/requests.js';
+import { visible } from '../display/visible.js';
 import { outputOption } from '../output-option.js';
 import type { Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
@@ -203,6 +204,10 @@ function addOrder(command: Command, wiring: Wiring, wanted: OrderCommand): void 
         timeoutMs: timeout.value,
         format: flags.output,
       };
+      const what = `the ${verb} of ${visible(order.job)}`;
+      const ofRuns = verb === 'run' || verb === 'cancel';
+      const look = ofRuns ? ['jobs', 'history', order.job] : ['jobs', 'list'];
+      session.pending.announce(what, session.write(look));
       return act(session, order, flags, second);
     });
   });

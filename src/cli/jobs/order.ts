@@ -63,6 +63,11 @@ export class OrderUnderWay {
     }
   }
 
+  /** As {@link insist}, for what changes something. */
+  act<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    return this.insist(() => this.#session.pending.ask(ask));
+  }
+
   /** The job as it stands. @throws {JobUnknownError} */
   async look(): Promise<JobListing> {
     const { jobs } = this.#session;

@@ -1,6 +1,7 @@
 import type { JobStore, Jobs } from '../../schedule/index.js';
 import { visible } from '../display/visible.js';
 import { exitStatus } from '../exit-status.js';
+import { closeUnlessStopped, heard } from '../heard.js';
 import { openJobStore } from '../job-stores.js';
 import { call, runAtPlace, type StoreSession, type Wiring } from '../session.js';
 import type { Flags } from '../settings/index.js';
@@ -20,7 +21,8 @@ export function runOnJobs(
   body: (session: JobSession) => Promise<boolean | number>,
 ): Promise<void> {
   return runAtPlace(wiring, `jobs ${verb}`, flags, async ({ url, source, namespace }, common) => {
-    const { address, store } = await openJobStore(url, namespace, source);
+    const { address, store: opened } = await openJobStore(url, namespace, source);
+    const store = heard(opened, common.signal);
     const { Jobs } = await import('../../schedule/index.js');
     const jobs = new Jobs(store, { timeoutMs: call.timeoutMs });
     const session: JobSession = { ...common, jobs, store, address };
@@ -29,7 +31,7 @@ export function runOnJobs(
     } catch (error) {
       return sayUnknown(session, verb, error);
     } finally {
-      await store.close();
+      await closeUnlessStopped(store, common.signal);
     }
   });
 }

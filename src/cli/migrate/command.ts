@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { orAborted } from '../heard.js';
 import { outputOption } from '../output-option.js';
+import { PendingAct } from '../pending-act.js';
 import type { Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
 import { isMysqlUrl } from './mysql-url.js';
@@ -50,14 +52,20 @@ a newer tenure has migrated it.
   );
   command.action((flags: MigrateFlags) => {
     const targets: string[] = [];
-    return run('migrate', targets, async () => {
+    return run('migrate', targets, async (signal) => {
       const url = isMysqlUrl(flags.url)
         ? { value: flags.url, source: '--url' }
         : resolveSettings(['url'], flags).url;
       targets.push(url.value);
       const only = partsOf(flags.only);
       const { migrate } = await import('./migrate.js');
-      return migrate(url, { schema: flags.schema, only, format: flags.output }, terminal);
+      const order = { schema: flags.schema, only, format: flags.output };
+      const pending = new PendingAct(signal);
+      pending.announce('the migration', 'the same command again: what is there is left alone');
+      const migrating = pending.ask(() => orAborted(migrate(url, order, terminal), signal));
+      return await migrating.catch((error: unknown) => {
+        throw pending.told(error);
+      });
     });
   });
 }

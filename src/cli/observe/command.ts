@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { validateName } from '../../coordinators/index.js';
 import { OptionError } from '../../errors/index.js';
 import { outputOption } from '../output-option.js';
-import { runOnStore, type Session, type Wiring } from '../session.js';
+import { askStore, runOnStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
 import type { StatusFormat } from './status.js';
 import type { WatchFormat } from './watch.js';
@@ -35,7 +35,7 @@ Exit status: 0 somebody holds it, 1 nobody does, 69 store unreachable.
 `,
   );
   command.action((name: string, flags: Flags) =>
-    runOnStore(wiring, 'who', flags, async (session) => {
+    askStore(wiring, 'who', flags, async (session) => {
       validateName(name, 'NAME');
       return (await import('./who.js')).who(session, name);
     }),
@@ -64,7 +64,7 @@ shown as unreadable, and is not free.
 `,
   );
   command.action((names: string[], flags: Flags & { output: StatusFormat }) =>
-    runOnStore(wiring, 'status', flags, async (session) => {
+    askStore(wiring, 'status', flags, async (session) => {
       for (const name of names) validateName(name, 'NAME or GROUP');
       return (await import('./status.js')).status(session, names, flags.output);
     }),
@@ -150,7 +150,7 @@ Examples:
 `,
   );
   command.action((name: string, flags: Flags & { output: 'text' | 'json' }) =>
-    runOnStore(wiring, verb, flags, async (session) => {
+    askStore(wiring, verb, flags, async (session) => {
       validateName(name, 'NAME');
       return body(session, name, flags.output);
     }),

@@ -1,6 +1,7 @@
 import { isTransient } from '../../errors/index.js';
 import type { OnceStore } from '../../once/index.js';
 import { Backoff, elapsedMs, type Instant, sleep } from '../../time/index.js';
+import { closeUnlessStopped, heard } from '../heard.js';
 import { runAtPlace, type StoreSession, type Wiring } from '../session.js';
 import type { Flags } from '../settings/index.js';
 import { openOnceStore } from './stores.js';
@@ -18,11 +19,12 @@ export function runOnEffects(
   body: (session: OnceSession) => Promise<boolean | number>,
 ): Promise<void> {
   return runAtPlace(wiring, `once ${verb}`, flags, async ({ url, source, namespace }, common) => {
-    const { address, store } = await openOnceStore(url, namespace, source);
+    const { address, store: opened } = await openOnceStore(url, namespace, source);
+    const store = heard(opened, common.signal);
     try {
       return await body({ ...common, store, address });
     } finally {
-      await store.close();
+      await closeUnlessStopped(store, common.signal);
     }
   });
 }

@@ -27,6 +27,7 @@ export interface SettleOrder {
 export async function settle(session: OnceSession, order: SettleOrder): Promise<number> {
   const { store, terminal, runtime } = session;
   const { key, outcome: end, by, reason, timeoutMs } = order;
+  session.pending.announce(`the settlement of ${visible(key)}`, session.write(['once', 'list']));
   const from = runtime.now();
   const before = await insist(session, { from, timeoutMs }, () => store.read(key, call));
   const conclude = (verdict: Verdict, after: OnceRecord | undefined) => {
@@ -46,7 +47,9 @@ export async function settle(session: OnceSession, order: SettleOrder): Promise<
   // Made once, so that what is asked again is the same settlement. To think takes time, which is not the store's.
   const request = { key, nonce: runtime.randomHex(16), of: before, end, by, reason };
   const acting = { from: runtime.now(), timeoutMs };
-  const answer = await insist(session, acting, () => store.settle(request, call));
+  const answer = await insist(session, acting, () =>
+    session.pending.ask(() => store.settle(request, call)),
+  );
   const { outcome, record: after } = answer;
   if (outcome === 'settled') return conclude({ holds: true, say: sayDone(order, before) }, after);
   if (wasFreed(order, before, after)) {

@@ -3,7 +3,7 @@ import { longestReasonBytes, validateHolderId, validateName } from '../../coordi
 import { checkWords } from '../../coordinators/requests.js';
 import { parseDuration } from '../duration.js';
 import { outputOption } from '../output-option.js';
-import { runOnStore, type Session, type Wiring } from '../session.js';
+import { askStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
 import type { OperatorAct } from './act.js';
 
@@ -116,7 +116,7 @@ function addOperator(
   const lines = examples.map((example) => `  tenure ${verb} ${example}\n`).join('');
   command.addHelpText('after', `\nExamples:\n${lines}${exitStatuses}`);
   command.action((name: string, flags: OperatorFlags) =>
-    runOnStore(wiring, verb, flags, (session) => runOperator(session, name, flags, prepare)),
+    askStore(wiring, verb, flags, (session) => runOperator(session, name, flags, prepare)),
   );
 }
 

@@ -36,16 +36,19 @@ export async function insist(
   before: Situation,
   deadline: Deadline,
 ): Promise<Found> {
-  const { coordinator, terminal, runtime, signal } = session;
+  const { coordinator, terminal, runtime, signal, pending } = session;
   const backoff = new Backoff(runtime, afterFailure);
   for (let attempt = 1; ; attempt += 1) {
     try {
       // What was asked once may have been done: a second time it might meet the next holder.
       if (attempt > 1) {
         const [record] = await coordinator.read([act.name], call);
-        if (act.isDone(before, record)) return undefined;
+        if (act.isDone(before, record)) {
+          pending.confirm();
+          return undefined;
+        }
       }
-      const found = await act.perform(coordinator, before, call);
+      const found = await pending.ask(() => act.perform(coordinator, before, call));
       return attempt === 1 ? found : undefined;
     } catch (error) {
       const pauseMs = backoff.nextMs();

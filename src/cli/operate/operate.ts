@@ -3,7 +3,7 @@ import { elapsedMs } from '../../time/index.js';
 import { recordAsJson, sayRecord } from '../display/record.js';
 import { jsonText, visible } from '../display/visible.js';
 import { sayDuration } from '../duration.js';
-import { exitStatus } from '../exit-status.js';
+import { exitStatus, InterruptedError } from '../exit-status.js';
 import { call, type Session } from '../session.js';
 import type { OperatorAct, Situation, Verdict } from './act.js';
 import { agree, showPlan } from './consent.js';
@@ -22,6 +22,10 @@ export async function operate(
   act: OperatorAct,
   options: OperateOptions,
 ): Promise<number> {
+  session.pending.announce(
+    `the ${act.verb} of ${visible(act.name)}`,
+    session.write(['status', act.name]),
+  );
   const before = await look(session, act.name);
   const plan = act.plan(before, session.write);
   showPlan(session, act, before, plan);
@@ -92,6 +96,8 @@ async function untilSeen(
   try {
     return await awaitEffect(session, act, before, deadline);
   } catch (error) {
+    // Of one that was stopped it is told with the signal.
+    if (error instanceof InterruptedError) throw error;
     session.terminal.note(
       `the ${act.verb} of ${visible(act.name)} stands; what comes of it: ${session.write(['status', act.name])}`,
     );

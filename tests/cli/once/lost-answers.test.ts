@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { commandWriter } from '../../../src/cli/next-command.js';
 import type { OnceSession } from '../../../src/cli/once/session.js';
 import { type SettleOrder, settle } from '../../../src/cli/once/settle.js';
+import { PendingAct } from '../../../src/cli/pending-act.js';
 import { Shop } from '../../once/fixture.js';
 import { RecordingTerminal } from '../session.js';
 
@@ -19,9 +20,14 @@ async function createDesk() {
   };
   await shop.outcome(shop.process('replica-1').once.do('mail/1', failing));
   const terminal = new RecordingTerminal();
+  const stopping = new AbortController();
   const session: OnceSession = {
     ...{ store: once.store, terminal, runtime: shop.runtime },
-    ...{ signal: new AbortController().signal, address: 'redis://store.example:6379' },
+    ...{
+      signal: stopping.signal,
+      pending: new PendingAct(stopping.signal),
+      address: 'redis://store.example:6379',
+    },
     ...{ namespace: 'default', write: commandWriter({}) },
   };
   const begin = (more: Partial<SettleOrder> = {}) => settle(session, { ...order, ...more });
