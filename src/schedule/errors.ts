@@ -33,7 +33,7 @@ export class JobUnknownError extends TenureError {
   constructor(job: string) {
     super(
       'TENURE_JOB_UNKNOWN',
-      `there is no job "${job}". A job is there once a process that defines it has led; check the name, the store and its namespace.`,
+      `there is no job "${job}". A job is there once a process that defines it has led; check the name, the store and its namespace. Or a schedule of another application leads under the same name: give each application a name of its own (name, --name).`,
     );
     this.job = job;
   }

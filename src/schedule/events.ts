@@ -20,6 +20,16 @@ export interface ScheduleEvents {
   /** A job is not run here, since another election's leader runs it: replicas differ in `name` or `spread`. Once a term. */
   jobElsewhere: { readonly job: string; readonly election: string };
   /**
+   * This process waits, and whoever leads in its election does not run these jobs, which are defined here. In a deployment that
+   * adds jobs this passes; else another application has a schedule of the same name, and they run never. Once for each term of
+   * the leader. A process warning (`TenureScheduleWarning`) if nobody listens.
+   */
+  leftOut: {
+    readonly election: string;
+    readonly leaderId: string;
+    readonly jobs: readonly string[];
+  };
+  /**
    * A job is not run, since what stands of it cannot be read: something else has written it. The others are run, and so is this
    * one once it is mended, or forgotten. Once, until it has been led again.
    */
@@ -55,7 +65,7 @@ export interface ScheduleEvents {
 export const scheduleEventNames: Known<ScheduleEvents> = {
   ...{ runBegan: true, runEnded: true, runFailed: true, runInterrupted: true, runOverdue: true },
   ...{ ticksSkipped: true, jobElsewhere: true, jobCorrupt: true, jobForgotten: true },
-  ...{ clockWentBack: true },
+  ...{ clockWentBack: true, leftOut: true },
   ...{ storeFailed: true, leading: true, stoppedLeading: true, leadershipFailed: true },
   ...{ startFailed: true, stopped: true },
 };

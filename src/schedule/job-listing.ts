@@ -86,7 +86,7 @@ function listingOf(view: JobView, lease: LeaseRecord | undefined, nowMs: number)
   };
 }
 
-function leadershipOf({ record }: JobView, lease: LeaseRecord | undefined): JobLeadership {
+export function leadershipOf({ record }: JobView, lease: LeaseRecord | undefined): JobLeadership {
   if (record.cron === '') return 'external';
   if (lease?.state === 'suspended') return 'suspended';
   if (lease?.state !== 'held') return 'leaderless';

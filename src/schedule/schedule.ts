@@ -20,13 +20,15 @@ import { longestJobNameBytes } from './job-name.js';
 import { Jobs, requireJobStore } from './jobs.js';
 import { JobLeader, type OwnJob } from './leader/leader.js';
 import { RunWarnings } from './leader/run-warnings.js';
+import { type LeftOut, Standby } from './standby.js';
 import type { JobWork } from './work.js';
 
 /** Durations in milliseconds of monotonic time; those of the leases are {@link LeasesOptions}'. */
 export interface ScheduleOptions extends LeasesOptions {
   /**
-   * The name of the election whose leader runs the jobs, and with `spread` the group of theirs. All replicas of one fleet
-   * say the same. 1 to 150 bytes. Default `schedule`.
+   * The name of the election whose leader runs the jobs, and with `spread` the group of theirs. All replicas of one application
+   * say the same, and other applications on the same store other ones: whoever leads runs its own jobs alone (`leftOut`). 1 to
+   * 150 bytes. Default `schedule`.
    */
   readonly name?: string;
   /**
@@ -63,6 +65,7 @@ export class Schedule implements AsyncDisposable {
   readonly #made = new Map<string, Election>();
   readonly #leading: Promise<unknown>[] = [];
   readonly #ending = new AbortController();
+  readonly #warnedOf = new Set<keyof ScheduleEvents>();
   #isStarted = false;
   #closing: Promise<void> | undefined;
   /** The jobs of the store, for operators. */
@@ -130,7 +133,7 @@ export class Schedule implements AsyncDisposable {
     this.#throwIfClosed();
     if (this.#isStarted) throw new OptionError('start', 'twice', 'was called', 'call it once');
     this.#isStarted = true;
-    for (const name of this.#electionNames()) this.#leading.push(this.#lead(name));
+    for (const name of this.#electionNames()) this.#leading.push(this.#takePart(name));
     return this;
   }
 
@@ -164,6 +167,27 @@ export class Schedule implements AsyncDisposable {
     const made = this.#made.get(name) ?? this.#elections.election(name, this.#election);
     this.#made.set(name, made);
     return made;
+  }
+
+  async #takePart(name: string): Promise<void> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, this.#ending.signal]);
+    const watching = this.#watch(name, signal);
+    await this.#lead(name);
+    over.abort();
+    await watching;
+  }
+
+  /** With `spread` nobody leads in the election of a job who does not define it. */
+  async #watch(name: string, signal: AbortSignal): Promise<void> {
+    const jobs = [...this.#jobs.keys()];
+    if (this.#spread || jobs.length === 0) return;
+    const standby = new Standby({
+      ...{ store: this.#store, leases: this.#leases, jobs },
+      election: this.#electionOf(name),
+      leftOut: (event) => this.#tell('leftOut', event, sayLeftOut(event)),
+    });
+    await standby.watch(signal);
   }
 
   async #lead(name: string): Promise<void> {
@@ -200,11 +224,13 @@ export class Schedule implements AsyncDisposable {
       );
       if (error === undefined || error instanceof ClosedError) return;
       if (error instanceof WorkOverdueError) {
-        this.#tell('stopped', { election: name, error });
+        const what = sayFailure(name, 'does not take part any more', error);
+        this.#tell('stopped', { election: name, error }, what);
         return;
       }
       const retryInMs = backoff.nextMs();
-      this.#tell('startFailed', { election: name, error, retryInMs });
+      const what = sayFailure(name, 'cannot lead, and tries again', error);
+      this.#tell('startFailed', { election: name, error, retryInMs }, what);
       await sleep(this.#leases.runtime, retryInMs, this.#ending.signal);
     }
   }
@@ -217,19 +243,16 @@ export class Schedule implements AsyncDisposable {
     });
   }
 
-  /** What is not to go unheard: jobs that do not run, and nobody knows. */
-  #tell<Name extends 'stopped' | 'startFailed'>(name: Name, event: ScheduleEvents[Name]): void {
-    if (this.#events.listenerCount(name) > 0) {
-      this.#events.emit(name, event);
-      return;
-    }
-    const why = event.error instanceof Error ? event.error.message : String(event.error);
-    const what =
-      name === 'stopped' ? 'does not take part any more' : 'cannot lead, and tries again';
-    process.emitWarning(
-      `the schedule "${event.election}" ${what}: ${redactSecrets(why)}`,
-      'TenureScheduleWarning',
-    );
+  /** What is not to go unheard: jobs that do not run, and nobody knows. Without a listener it is said once of each kind. */
+  #tell<Name extends 'stopped' | 'startFailed' | 'leftOut'>(
+    name: Name,
+    event: ScheduleEvents[Name],
+    what: string,
+  ): void {
+    this.#events.emit(name, event);
+    if (this.#events.listenerCount(name) > 0 || this.#warnedOf.has(name)) return;
+    this.#warnedOf.add(name);
+    process.emitWarning(what, 'TenureScheduleWarning');
   }
 
   #throwIfClosed(): void {
@@ -250,6 +273,17 @@ const startPauses = { firstMs: 5_000, limitMs: 60_000 };
 /** Shorthand for `new Schedule(store, options)`. */
 export function schedule(store: JobStore, options: ScheduleOptions = {}): Schedule {
   return new Schedule(store, options);
+}
+
+function sayFailure(election: string, what: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `the schedule "${election}" ${what}: ${redactSecrets(why)}`;
+}
+
+function sayLeftOut({ election, leaderId, jobs }: LeftOut): string {
+  const which = jobs.length > 10 ? [...jobs.slice(0, 10), `and ${jobs.length - 10} more`] : jobs;
+  const found = `the schedule "${election}" waits, and its leader ${leaderId} does not run: ${which.join(', ')}`;
+  return `${found}. If this is no deploy under way, give each application a name of its own (name of schedule()).`;
 }
 
 /** The name of a job and a slash have to fit behind it in the name of an election. */

@@ -57,6 +57,11 @@ export function tellOf(schedule: Schedule, voice: Voice, signal: AbortSignal): v
       `${job} is led in the election ${election}: give all replicas the same --name, and --spread or not`,
     ),
   );
+  events.on('leftOut', ({ election, leaderId, jobs }) =>
+    voice.say(
+      `waiting, and ${leaderId} leads ${election} and does not run ${sayJobs(jobs)}: if this is no deploy under way, give each application a name of its own with --name`,
+    ),
+  );
   events.on('jobCorrupt', ({ job, error }) =>
     voice.say(`${job} is not run: ${textOf(error)} The other jobs are.`),
   );

@@ -198,6 +198,11 @@ export const eventCatalogue = {
     'job',
     'election',
   ]),
+  'schedule.left-out': one('warn', 'whoever leads does not run jobs that are defined here', [
+    'election',
+    'leaderId',
+    'jobs',
+  ]),
   'schedule.leading': one('info', 'this process runs jobs', ['name', 'term', 'jobs']),
   'schedule.stopped-leading': one('info', 'this process does not run them any more', [
     'name',

@@ -28,6 +28,9 @@ export function logSchedule(log: EventLog, { events }: Schedule): Unsubscribe {
     events.on('jobElsewhere', ({ job, election }) =>
       log.write('schedule.job-elsewhere', { job, election }),
     ),
+    events.on('leftOut', ({ election, leaderId, jobs }) =>
+      log.write('schedule.left-out', { election, leaderId, jobs }),
+    ),
     logLeading(log, events),
     events.on('storeFailed', ({ error, retryInMs }) =>
       log.write('schedule.store-failed', { error: loggedError(error), retryInMs }),

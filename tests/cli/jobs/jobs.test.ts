@@ -381,6 +381,7 @@ describe('what jobs commands refuse', () => {
     const { status, stdout, stderr } = await scene.jobs(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(unwrapped(stderr)).toContain('there is no job "settle"');
+    expect(unwrapped(stderr)).toContain('give each application a name of its own (name, --name).');
     expect(stderr).toContain(`next: tenure jobs list --url ${scene.url}`);
   });
 
