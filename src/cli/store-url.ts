@@ -5,6 +5,7 @@ import { fileParameters, urlFault } from '../drivers/url-fault.js';
 import { nearest } from '../errors/checks.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
 import { parseHostList } from './host-list.js';
+import { isMysqlUrl } from './migrate/mysql-url.js';
 import { schemaParameter } from './postgres-url.js';
 import {
   kindOf,
@@ -90,6 +91,11 @@ export function schemeOf(url: string, source: string, urlRemedy: string): string
 }
 
 export function unknownScheme(source: string, url: string, urlRemedy: string): OptionError {
+  if (isMysqlUrl(url)) {
+    const problem = 'names a store that keeps fences alone';
+    const remedy = `only tenure migrate takes it; ${urlRemedy}`;
+    return new OptionError(source, addressOf(url), problem, remedy);
+  }
   const meant = nearest(url.split(':')[0] ?? '', schemes);
   const remedy = meant === undefined ? urlRemedy : `did you mean ${meant}:? ${urlRemedy}`;
   return new OptionError(source, addressOf(url), 'names no store known here', remedy);

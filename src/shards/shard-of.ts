@@ -46,8 +46,8 @@ export function validateShardCount(shardCount: number): number {
 /** The one rule for keys. @throws {OptionError} unless `key` is 1 to 512 UTF-8 bytes of well-formed text without NUL. */
 export function validateKey(key: string): string {
   const remedy = `use 1 to ${longestKeyBytes} bytes of UTF-8 text without NUL`;
-  if (typeof key !== 'string' || key.length === 0)
-    throw new OptionError('key', key, 'is empty', remedy);
+  if (typeof key !== 'string') throw new OptionError('key', key, 'is not a text', remedy);
+  if (key.length === 0) throw new OptionError('key', key, 'is empty', remedy);
   // A code unit is at most three bytes, so most keys need no counting.
   if (key.length * 3 > longestKeyBytes && Buffer.byteLength(key) > longestKeyBytes)
     throw new OptionError('key', key, 'is too long', remedy);

@@ -50,6 +50,15 @@ describe('tenure migrate in MariaDB', () => {
     expect(unwrapped(stderr)).toContain(message);
   });
 
+  it('says what is to be made first if there is no database of the name that the URL has', async () => {
+    const url = new URL(server.url);
+    url.pathname = '/nodb';
+    const { status, stderr } = await tenure(['migrate', '--url', url.href]);
+    expect(status).toBe(78);
+    expect(unwrapped(stderr)).toContain('CREATE DATABASE nodb, or correct the URL');
+    expect(stderr).not.toContain('run "tenure migrate');
+  });
+
   it('shows no password of a URL that is none, and says who cannot be reached', async () => {
     const wrong = await tenure(['migrate', '--url', 'mysql://u:hunter2#@h/x']);
     expect(wrong.status).toBe(64);

@@ -40,7 +40,8 @@ describe('the URL of a store', () => {
     ['localhost:6379', 'names no store known here'],
     ['/var/lib/tenure.db', 'is not a URL'],
     ['', 'is not a URL'],
-    ['mysql://h', 'names no store known here'],
+    ['mysql://h', 'names a store that keeps fences alone (got "mysql://h"): only tenure migrate'],
+    ['MariaDB://h', 'names a store that keeps fences alone'],
     [
       'postgress://h/d',
       'names no store known here (got "postgress://h/d"): did you mean postgres:? use',

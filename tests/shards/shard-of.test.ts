@@ -68,6 +68,14 @@ describe('shardOf', () => {
     );
   });
 
+  it.each([
+    ['', 'key is empty'],
+    [1, 'key is not a text'],
+    [undefined, 'key is not a text'],
+  ])('says what is wrong with a key that is none: %j', (key, problem) => {
+    expect(optionError(() => shardOf(key as string)).message).toContain(problem);
+  });
+
   it('spreads 100,000 keys evenly: no shard of 256 is off by more than a third', () => {
     const counts = new Array<number>(256).fill(0);
     for (let index = 0; index < 100_000; index++) {

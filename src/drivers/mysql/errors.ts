@@ -228,10 +228,23 @@ function missing(error: unknown): string {
   return `a table or its database is missing${words}: correct the name; or call migrate() of what was asked, such as fence.migrate(), or run "tenure migrate --url mysql://..."`;
 }
 
-const absences = new Set([1049, 1146]);
+/** A migration makes its own database, so it is another one that is missing. */
+function missingForMigration(error: unknown): string {
+  const said = error instanceof Error ? error.message : '';
+  const [words, name] = /Unknown database '(\w+)'/.exec(said) ?? [];
+  const remedy = 'or correct the URL, which needs none';
+  return words === undefined
+    ? `the database of the URL is missing: create it, ${remedy}`
+    : `the database of the URL is missing (${words}): CREATE DATABASE ${name}, ${remedy}`;
+}
+
+const unknownDatabase = 1049;
+const absences = new Set([unknownDatabase, 1146]);
 
 function misconfiguration(errno: number, error: unknown, what: string): string | undefined {
   if (denials.has(errno)) return denied(error, what);
+  if (errno === unknownDatabase && what.startsWith('the migration of'))
+    return missingForMigration(error);
   return absences.has(errno) ? missing(error) : misconfigurations[errno];
 }
 
