@@ -5,7 +5,7 @@ import { fileParameters, urlFault } from '../drivers/url-fault.js';
 import { nearest } from '../errors/checks.js';
 import { OptionError, redactSecrets } from '../errors/index.js';
 import { parseHostList } from './host-list.js';
-import { isMysqlUrl } from './migrate/mysql-url.js';
+import { mysqlSchemes } from './migrate/mysql-url.js';
 import { schemaParameter } from './postgres-url.js';
 import {
   kindOf,
@@ -91,7 +91,7 @@ export function schemeOf(url: string, source: string, urlRemedy: string): string
 }
 
 export function unknownScheme(source: string, url: string, urlRemedy: string): OptionError {
-  if (isMysqlUrl(url)) {
+  if (mysqlSchemes.test(url)) {
     const problem = 'names a store that keeps fences alone';
     const remedy = `only tenure migrate takes it; ${urlRemedy}`;
     return new OptionError(source, addressOf(url), problem, remedy);
