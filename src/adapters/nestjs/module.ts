@@ -185,6 +185,11 @@ function report({ events }: Schedule, logger: Logger): void {
   events.on('jobElsewhere', ({ job, election }) =>
     logger.warn(`the job "${job}" is led in the election "${election}"; name or spread differ`),
   );
+  events.on('leftOut', ({ election, leaderId, jobs }) =>
+    logger.warn(
+      `${leaderId} leads "${election}" and does not run: ${jobs.join(', ')}. Give each application a name of its own, if this is no deploy under way`,
+    ),
+  );
   events.on('jobCorrupt', ({ job, error }) =>
     logger.error(`the job "${job}" is not run: ${text(error)}`),
   );
