@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { validateName } from '../../coordinators/index.js';
 import { OptionError } from '../../errors/index.js';
 import { parseDuration } from '../duration.js';
 import { outputOption } from '../output-option.js';
 import { runOnStore, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
+import { typedName } from '../typed.js';
 
 interface AdviseFlags extends Flags {
   readonly for: string;
@@ -53,7 +53,7 @@ Exit status: 0 there is such a ttl, 1 none up to 2m is good enough.
       if (store !== undefined && url !== store)
         throw new OptionError('STORE', store, 'is not what --url names', 'name one of them');
       const { election, plot } = flags;
-      if (election !== undefined) validateName(election, '--election');
+      if (election !== undefined) typedName(election, '--election');
       const { advise } = await import('./advise.js');
       return advise(session, {
         forMs: parseDuration(flags.for, '--for', { smallestMs: 1_000 }),

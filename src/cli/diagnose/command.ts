@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { validateName } from '../../coordinators/index.js';
 import { OptionError } from '../../errors/index.js';
 import { durationForm, parseDuration } from '../duration.js';
 import { problemOf } from '../naming.js';
 import { outputOption } from '../output-option.js';
 import { askStore, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
+import { typedName } from '../typed.js';
 
 interface DiagnoseFlags extends Flags {
   readonly output: 'text' | 'json';
@@ -42,7 +42,7 @@ to (tenure run --no-evidence). Exit status: 0 also if the news is bad.
   );
   command.action((name: string, flags: DiagnoseFlags) =>
     askStore(wiring, 'diagnose', flags, async (session) => {
-      validateName(name, 'NAME');
+      typedName(name, 'NAME');
       const since = flags.since === undefined ? {} : parseSince(flags.since);
       const beforeMs = flags.before === undefined ? undefined : parseBefore(flags.before);
       if (beforeMs !== undefined && flags.since === undefined)

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { longestReasonBytes } from '../../coordinators/index.js';
-import { checkWords } from '../../coordinators/requests.js';
 import { OptionError } from '../../errors/index.js';
 import { validateJobName } from '../../schedule/job-name.js';
 import { checkRunId, mostRuns } from '../../schedule/requests.js';
@@ -8,6 +6,7 @@ import { visible } from '../display/visible.js';
 import { outputOption } from '../output-option.js';
 import type { Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
+import { typedReason, typedText } from '../typed.js';
 import type { JobOrder } from './order.js';
 import { type JobSession, runOnJobs } from './session.js';
 
@@ -196,9 +195,7 @@ function addOrder(command: Command, wiring: Wiring, wanted: OrderCommand): void 
     const second = rest.length > 2 ? (rest[0] as string | undefined) : undefined;
     return runOnJobs(wiring, verb, flags, (session) => {
       const { by, timeout } = resolveSettings(['by', 'timeout'], flags);
-      const reason = needsReason
-        ? checkWords('--reason', flags.reason ?? '', longestReasonBytes)
-        : '';
+      const reason = needsReason ? typedReason(flags.reason ?? '') : '';
       const order: JobOrder = {
         ...{ job: nameOf(job), by: by.value, reason },
         timeoutMs: timeout.value,
@@ -224,6 +221,7 @@ function examplesOf(verb: string, examples: readonly string[]): string {
 
 /** @throws {OptionError} naming the argument. */
 function nameOf(job: string): string {
+  typedText(job, 'JOB');
   try {
     return validateJobName(job);
   } catch (error) {

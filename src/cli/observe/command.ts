@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { validateName } from '../../coordinators/index.js';
 import { OptionError } from '../../errors/index.js';
 import { outputOption } from '../output-option.js';
 import { askStore, runOnStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags } from '../settings/index.js';
+import { typedName } from '../typed.js';
 import type { StatusFormat } from './status.js';
 import type { WatchFormat } from './watch.js';
 
@@ -36,7 +36,7 @@ Exit status: 0 somebody holds it, 1 nobody does, 69 store unreachable.
   );
   command.action((name: string, flags: Flags) =>
     askStore(wiring, 'who', flags, async (session) => {
-      validateName(name, 'NAME');
+      typedName(name, 'NAME');
       return (await import('./who.js')).who(session, name);
     }),
   );
@@ -65,7 +65,7 @@ shown as unreadable, and is not free.
   );
   command.action((names: string[], flags: Flags & { output: StatusFormat }) =>
     askStore(wiring, 'status', flags, async (session) => {
-      for (const name of names) validateName(name, 'NAME or GROUP');
+      for (const name of names) typedName(name, 'NAME or GROUP');
       return (await import('./status.js')).status(session, names, flags.output);
     }),
   );
@@ -97,7 +97,7 @@ Examples:
   );
   command.action((name: string | undefined, flags: Flags & { output?: 'live' | WatchFormat }) =>
     runOnStore(wiring, 'watch', flags, async (session) => {
-      if (name !== undefined) validateName(name, 'NAME or GROUP');
+      if (name !== undefined) typedName(name, 'NAME or GROUP');
       const { canDraw, takeScreen } = await import('./live/screen.js');
       const { output = canDraw() ? 'live' : 'text' } = flags;
       if (output !== 'live') return (await import('./watch.js')).watch(session, name, output);
@@ -151,7 +151,7 @@ Examples:
   );
   command.action((name: string, flags: Flags & { output: 'text' | 'json' }) =>
     askStore(wiring, verb, flags, async (session) => {
-      validateName(name, 'NAME');
+      typedName(name, 'NAME');
       return body(session, name, flags.output);
     }),
   );

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import { longestReasonBytes } from '../../coordinators/index.js';
-import { checkWords } from '../../coordinators/requests.js';
 import { OptionError } from '../../errors/index.js';
 import { mostKeys } from '../../once/records.js';
 import { validateKey } from '../../once/requests.js';
 import { outputOption } from '../output-option.js';
 import type { Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
+import { typedReason, typedText } from '../typed.js';
 import type { OutcomeFlags } from './outcome.js';
 import { runOnEffects } from './session.js';
 
@@ -95,7 +94,7 @@ function addSettle(once: Command, wiring: Wiring): void {
       const { outcomeOf } = await import('./outcome.js');
       const order = {
         ...{ key: keyOf(key), outcome: outcomeOf(flags), by: by.value },
-        reason: checkWords('--reason', flags.reason, longestReasonBytes),
+        reason: typedReason(flags.reason),
         ...{ timeoutMs: timeout.value, yes: flags.yes ?? false, format: flags.output },
       };
       return (await import('./settle.js')).settle(session, order);
@@ -105,6 +104,7 @@ function addSettle(once: Command, wiring: Wiring): void {
 
 /** @throws {OptionError} naming the argument. */
 function keyOf(key: string): string {
+  typedText(key, 'KEY');
   try {
     return validateKey(key);
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { longestReasonBytes, validateHolderId, validateName } from '../../coordinators/index.js';
-import { checkWords } from '../../coordinators/requests.js';
+import { validateHolderId } from '../../coordinators/index.js';
 import { parseDuration } from '../duration.js';
 import { outputOption } from '../output-option.js';
 import { askStore, type Session, type Wiring } from '../session.js';
 import { addSettings, type Flags, resolveSettings } from '../settings/index.js';
+import { typedName, typedReason, typedText } from '../typed.js';
 import type { OperatorAct } from './act.js';
 
 interface OperatorFlags extends Flags {
@@ -47,7 +47,7 @@ function addHandoff(program: Command, wiring: Wiring): void {
     .option('--reserve <duration>', 'how long the name is kept for it', '30s')
     .option('--reason <text>', 'why, for the history (default: handoff to ID)');
   addOperator(command, wiring, ['payments --to replica-2'], async ({ name, by, flags }) => {
-    const to = validateHolderId(flags.to ?? '', '--to');
+    const to = validateHolderId(typedText(flags.to ?? '', '--to'), '--to');
     const reserveMs = parseDuration(flags.reserve ?? '', '--reserve', { smallestMs: 1 });
     const reason = reasonOf(flags, `handoff to ${to}`);
     const { handoffAct } = await import('./handoff.js');
@@ -126,7 +126,7 @@ async function runOperator(
   flags: OperatorFlags,
   prepare: (order: Order) => Promise<OperatorAct>,
 ): Promise<number> {
-  validateName(name, 'NAME');
+  typedName(name, 'NAME');
   const { by, timeout } = resolveSettings(['by', 'timeout'], flags);
   const act = await prepare({ name, by: by.value, flags });
   const { operate } = await import('./operate.js');
@@ -142,5 +142,5 @@ function actOf({ by, flags }: Order): { readonly by: string; readonly reason: st
 }
 
 function reasonOf({ reason }: OperatorFlags, otherwise: string): string {
-  return checkWords('--reason', reason ?? otherwise, longestReasonBytes);
+  return typedReason(reason ?? otherwise);
 }

@@ -12,6 +12,7 @@ import { ProgramError } from '../supervise/find-program.js';
 import { requireGranted } from '../supervise/run-command.js';
 import type { Voice } from '../supervise/voice.js';
 import type { Terminal } from '../terminal.js';
+import { typedText } from '../typed.js';
 import { CommandAttempt } from './command-attempt.js';
 import type { JobEntry } from './job-entry.js';
 import { readJobsFile } from './jobs-file.js';
@@ -141,6 +142,7 @@ function scheduleOf(
 }
 
 function named<Made>(name: string, make: () => Made): Made {
+  typedText(name, '--name');
   try {
     return make();
   } catch (error) {

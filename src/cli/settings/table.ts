@@ -1,9 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import { longestByBytes, validateHolderId, validateName } from '../../coordinators/index.js';
+import { longestByBytes, validateHolderId } from '../../coordinators/index.js';
 import { checkWords } from '../../coordinators/requests.js';
 import { defaultHolderId, defaultTtlMs } from '../../leases/options.js';
 import { type DurationLimits, parseDuration, writeDuration } from '../duration.js';
 import { addressOf, checkUrl, resolveUrlPath, urlForms } from '../store-url.js';
+import { typedName, typedText } from '../typed.js';
 import { defaultStorePath } from './places.js';
 import type { SettingDefinition } from './setting.js';
 
@@ -26,7 +27,7 @@ export const settingTable = {
     variable: 'TENURE_NAMESPACE',
     meaning: 'names of different namespaces do not meet',
     defaultText: () => 'default',
-    parse: validateName,
+    parse: typedName,
   }),
   id: define<string>({
     flag: '--id',
@@ -35,7 +36,7 @@ export const settingTable = {
     meaning: 'who this process is, the same after a restart',
     defaultInWords: 'host name and process id',
     defaultText: () => defaultHolderId(),
-    parse: validateHolderId,
+    parse: (text, source) => validateHolderId(typedText(text, source), source),
   }),
   ttl: duration({
     flag: '--ttl',
@@ -58,7 +59,7 @@ export const settingTable = {
     meaning: 'who does it, for the history',
     defaultInWords: 'user@host',
     defaultText: userAtHost,
-    parse: (text, source) => checkWords(source, text, longestByBytes),
+    parse: (text, source) => checkWords(source, typedText(text, source), longestByBytes),
   }),
 };
 

@@ -1,4 +1,4 @@
-import { type CoordinatorPromises, validateName } from '../../coordinators/index.js';
+import type { CoordinatorPromises } from '../../coordinators/index.js';
 import { Elections } from '../../elections/index.js';
 import { OptionError, redactSecrets } from '../../errors/index.js';
 import { Leases } from '../../leases/index.js';
@@ -10,6 +10,7 @@ import { commandWriter } from '../next-command.js';
 import { refuseMemory } from '../session.js';
 import { type Flags, resolveSettings, type Setting } from '../settings/index.js';
 import { openStores } from '../stores.js';
+import { typedName } from '../typed.js';
 import { ProgramError } from './find-program.js';
 import { parseCommandLine, type RunPlan } from './plan.js';
 import { Signals } from './signals.js';
@@ -114,7 +115,7 @@ function planOf(words: readonly string[], flags: RunFlags): RunPlan {
   const isForShell = flags.shell ?? false;
   const { election, wait, grace, restart, onLost } = flags;
   return {
-    name: validateName(election, '--election'),
+    name: typedName(election, '--election'),
     command: { words, isForShell },
     waitMs: waitMsOf(wait),
     graceMs: parseDuration(grace, '--grace'),
