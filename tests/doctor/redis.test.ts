@@ -295,7 +295,8 @@ describe('a Redis whose clock is another one', () => {
 
 it.each([
   [['memory:'], 'no other process sees'],
-  [['mysql://localhost/x'], 'STORE names no store known here'],
+  [['mysql://localhost/x'], 'STORE names a store that keeps fences alone'],
+  [['mongodb://localhost/x'], 'STORE names no store known here'],
   [['redis://h/x'], 'STORE names a database that is not a number'],
 ])('the doctor refuses %j', async (args, says) => {
   const { status, stderr } = await doctorText(...args);

@@ -31,6 +31,7 @@ function lead(host: SimHost, stage: ScenarioStage): App {
   // A store that does not answer is no news here, and no warning of this process.
   one.events.on('campaignFailed', () => {});
   one.events.on('workFailed', () => {});
+  one.events.on('workOverdue', () => {});
   one.events.on('elected', ({ lease }) => host.note('elected', `term ${lease.term}`));
   const leaving = new AbortController();
   const isLed = one.lead((lease, { stopping }) => count(host, lease, stopping), {

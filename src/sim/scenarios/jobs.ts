@@ -86,6 +86,8 @@ function settleOnTime(
   // A store that does not answer is no news here, and no warning of this process.
   fleet.events.on('storeFailed', () => {});
   fleet.events.on('runFailed', () => {});
+  fleet.events.on('runOverdue', () => {});
+  fleet.events.on('leftOut', () => {});
   fleet.events.on('leadershipFailed', () => {});
   fleet.events.on('leading', ({ lease }) => host.note('leads', `term ${lease.term}`));
   fleet.events.on('startFailed', ({ error }) => host.note('start failed', String(error)));
