@@ -12,9 +12,9 @@ import { diagnosedWhen, freshNamespace, isWitnessed, name } from './leader.js';
 import { LeaderProcess } from './leader-process.js';
 
 const url = inject('redisUrl');
-const ttlMs = 2_400;
+const ttlMs = 4_800;
 /** Longer than that is a loss, whenever the last renewal was. */
-const tooLongMs = 2_000;
+const tooLongMs = 4_000;
 
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -123,7 +123,7 @@ describe('the doctor on an ensemble of three', () => {
   afterAll(() => Promise.all(members.map((member) => member.stop())));
 
   it('finds nothing but that it is open to all, until a server is gone, and then the majority', async () => {
-    const good = await doctor(url);
+    const good = await doctor(url, '--ttl', '30s');
     expect([...good.of('critical'), ...good.of('warning')]).toEqual([]);
     expect(good.find('zookeeper-ensemble').seen).toBe('3 servers of one ensemble');
     expect((await doctor(members[0]?.url ?? '')).of('warning')).toEqual(['zookeeper-url']);
