@@ -78,13 +78,12 @@ export function runOnStore(
   flags: Flags,
   body: (session: Session) => Promise<boolean | number>,
 ): Promise<void> {
-  return runAtPlace(wiring, command, flags, async ({ url, source, namespace }, common) => {
-    const stores = await openStores(url, namespace, source);
-    const coordinator = stores.openCoordinator();
+  return runAtPlace(wiring, command, flags, async (place, common) => {
+    const session = await openSession(place, common);
     try {
-      return await body({ ...common, coordinator, address: stores.address });
+      return await body(session);
     } finally {
-      await coordinator.close();
+      await session.coordinator.close();
     }
   });
 }
@@ -96,17 +95,23 @@ export function askStore(
   flags: Flags,
   body: (session: Session) => Promise<boolean | number>,
 ): Promise<void> {
-  return runAtPlace(wiring, command, flags, async ({ url, source, namespace }, common) => {
-    const { signal } = common;
-    const stores = await openStores(url, namespace, source);
-    const coordinator = stores.openCoordinator();
-    const session = { ...common, address: stores.address };
+  return runAtPlace(wiring, command, flags, async (place, common) => {
+    const session = await openSession(place, common);
+    const { coordinator, signal } = session;
     try {
       return await body({ ...session, coordinator: heard(coordinator, signal) });
     } finally {
       await closeUnlessStopped(coordinator, signal);
     }
   });
+}
+
+async function openSession(
+  { url, source, namespace }: Place,
+  common: Omit<StoreSession, 'address'>,
+): Promise<Session> {
+  const stores = await openStores(url, namespace, source);
+  return { ...common, coordinator: stores.openCoordinator(), address: stores.address };
 }
 
 /** Nobody else would be there. @throws {OptionError} */
